@@ -99,7 +99,7 @@ int thole_session_hand_over(struct thole_session *s, bool now, struct thole_erro
 	if (code || s->freed)
 		return code;
 	rt = s->rt;
-	if (!th_runtime_store(rt->rt)->kind->hand_over)
+	if (!th_runtime_store(rt->rt)->kind->abandoned)
 		return th_api_fail(err, TH_EUNSUPPORTED,
 				   "the store is of this machine alone; there is nobody to go on");
 	if (s->opening || !s->handle.generation ||

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * takeover.c - sessions whose runtime died, looked for beside the loop and gone on with on it.
+ * takeover.c - sessions whose runtime died, looked for and leased beside the loop, and opened from
+ * it.
  */
 #include <stdlib.h>
 
@@ -21,8 +22,16 @@ struct takeover {
 	thole_recover_fn *wants;
 	thole_recovered_fn *recovered;
 	void *ctx;
-	struct left *first, **last; /* the thread's while the reader has the job */
-	size_t count;               /* that it saw */
+	/* The thread's while the reader has the job. */
+	struct left *first, **last;
+	size_t count; /* that it saw */
+	/* While they are leased: those of them that are wanted. */
+	struct left *chosen[TH_FLEET_CLAIM_MAX];
+	struct th_str ids[TH_FLEET_CLAIM_MAX];
+	struct th_session_row rows[TH_FLEET_CLAIM_MAX];
+	struct th_err errs[TH_FLEET_CLAIM_MAX];
+	size_t wanted;
+	struct th_arena memory;
 };
 
 static void lefts_free(struct takeover *t)
@@ -41,6 +50,7 @@ static void lefts_free(struct takeover *t)
 static void takeover_free(struct takeover *t)
 {
 	lefts_free(t);
+	th_arena_deinit(&t->memory);
 	free(t);
 }
 
@@ -79,83 +89,80 @@ static enum th_code look(struct th_read *job, struct th_store *store, struct th_
 	return store->kind->abandoned(store, note_row, t, err);
 }
 
-/* Those that are wanted. */
-static size_t choose(struct takeover *t, struct left **chosen, struct th_str *ids)
+/* Their leases, in one transaction; what another one has in hand is his. */
+static enum th_code claim(struct th_read *job, struct th_store *store, struct th_err *err)
 {
-	size_t count = 0;
+	struct takeover *t = TH_CONTAINER_OF(job, struct takeover, job);
 
-	for (struct left *l = t->first; l && count < TH_FLEET_CLAIM_MAX; l = l->next) {
+	return store->kind->lease_many(store, t->ids, t->wanted, true, &t->memory, t->rows,
+				       t->errs, err);
+}
+
+/* Those that are wanted. */
+static void choose(struct takeover *t)
+{
+	t->wanted = 0;
+	for (struct left *l = t->first; l && t->wanted < TH_FLEET_CLAIM_MAX; l = l->next) {
 		if (th_runtime_has(t->rt->rt, th_str_of(l->id)) ||
 		    !t->wants(t->ctx, l->row, &l->agent))
 			continue;
-		chosen[count] = l;
-		ids[count++] = th_str_of(l->id);
+		t->chosen[t->wanted] = l;
+		t->ids[t->wanted++] = th_str_of(l->id);
 	}
-	return count;
 }
 
-/* `err` NULL: somebody else was first, or the store is lost. */
 static void not_taken(struct takeover *t, const char *id, const struct th_err *err)
 {
 	struct thole_error why = { 0 };
 
-	if (err)
-		(void)th_api_out(err->code ?: TH_EIO, err, &why);
-	else
-		(void)th_api_fail(&why, TH_EBUSY, "another runtime has session %s", id);
+	(void)th_api_out(err->code ?: TH_EIO, err, &why);
 	t->recovered(t->ctx, id, NULL, &why);
 }
 
-/* Their leases, in one transaction; what another one took meanwhile is his.  The sessions that it
- * has now. */
-static size_t claim(struct takeover *t)
-{
-	struct thole_runtime *rt = t->rt;
-	struct th_store *store = th_runtime_store(rt->rt);
-	struct left *chosen[TH_FLEET_CLAIM_MAX];
-	struct th_str ids[TH_FLEET_CLAIM_MAX];
-	enum th_code codes[TH_FLEET_CLAIM_MAX];
-	size_t count = choose(t, chosen, ids), taken = 0;
-	enum th_code code = TH_OK;
-	struct th_session_row *rows = th_alloc((count + 1) * sizeof(*rows));
-	struct th_err err = { 0 };
-	struct th_arena memory;
+static void look_again(struct takeover *t);
 
-	th_arena_init(&memory, TH_FLEET_CLAIM_MAX * ROW_MAX);
-	if (count > 0)
-		code = store->kind->lease_many(store, ids, count, &memory, rows, codes, &err);
-	for (size_t i = 0; i < count; i++) {
-		if (code != TH_OK || codes[i] != TH_OK || th_runtime_failure(rt->rt)) {
-			not_taken(t, chosen[i]->id, code ? &err : NULL);
+static void on_claimed(struct th_read *job, enum th_code code, const struct th_err *err)
+{
+	struct takeover *t = TH_CONTAINER_OF(job, struct takeover, job);
+	struct thole_runtime *rt = t->rt;
+	const struct th_err *failure;
+	size_t taken = 0;
+
+	rt->takeover = NULL;
+	for (size_t i = 0; i < t->wanted; i++) {
+		failure = th_runtime_failure(rt->rt);
+		if (!failure && !code && !t->errs[i].code) {
+			taken++;
+			th_api_recover_one(rt, t->chosen[i]->agent, t->chosen[i]->id, &t->rows[i],
+					   true, t->recovered, t->ctx);
 			continue;
 		}
-		taken++;
-		th_api_recover_one(rt, chosen[i]->agent, chosen[i]->id, &rows[i], true,
-				   t->recovered, t->ctx);
+		not_taken(t, t->chosen[i]->id, code ? err : failure ?: &t->errs[i]);
 	}
-	th_arena_deinit(&memory);
-	free(rows);
-	return taken;
+	/* There may be more of them. */
+	if (taken > 0 && t->count == TH_FLEET_CLAIM_MAX && !th_runtime_failure(rt->rt))
+		look_again(t);
+	else
+		takeover_free(t);
 }
-
-static void ask(struct takeover *t);
 
 /* What cannot be read or taken now is looked for the next time. */
 static void on_looked(struct th_read *job, enum th_code code, const struct th_err *err)
 {
 	struct takeover *t = TH_CONTAINER_OF(job, struct takeover, job);
 	struct thole_runtime *rt = t->rt;
-	size_t taken;
+	struct th_err ignored;
 
 	(void)err;
-	rt->takeover = NULL;
-	taken = code || th_runtime_failure(rt->rt) ? 0 : claim(t);
-	/* There may be more of them. */
-	if (taken > 0 && t->count == TH_FLEET_CLAIM_MAX && !th_runtime_failure(rt->rt)) {
-		lefts_free(t);
-		ask(t);
-		return;
+	if (!code && !th_runtime_failure(rt->rt)) {
+		choose(t);
+		t->job.run = claim;
+		t->job.done = on_claimed;
+		if (t->wanted > 0 &&
+		    th_reader_ask(th_runtime_writer(rt->rt), &t->job, &ignored) == TH_OK)
+			return;
 	}
+	rt->takeover = NULL;
 	takeover_free(t);
 }
 
@@ -166,8 +173,12 @@ static void on_dropped(struct th_read *job)
 
 static enum th_code ask_for(struct takeover *t, struct th_err *err)
 {
-	enum th_code code = th_reader_ask(th_runtime_reader(t->rt->rt), &t->job, err);
+	enum th_code code;
 
+	t->job.run = look;
+	t->job.done = on_looked;
+	t->job.drop = on_dropped;
+	code = th_reader_ask(th_runtime_reader(t->rt->rt), &t->job, err);
 	if (code)
 		takeover_free(t);
 	else
@@ -175,10 +186,12 @@ static enum th_code ask_for(struct takeover *t, struct th_err *err)
 	return code;
 }
 
-static void ask(struct takeover *t)
+static void look_again(struct takeover *t)
 {
 	struct th_err ignored;
 
+	lefts_free(t);
+	th_arena_reset(&t->memory);
 	if (ask_for(t, &ignored) != TH_OK)
 		return; /* the next call looks again */
 }
@@ -197,13 +210,13 @@ int thole_runtime_take_over(struct thole_runtime *rt, thole_recover_fn *wants,
 		return code;
 	t = th_alloc(sizeof(*t));
 	*t = (struct takeover){
-		.job = { .run = look, .done = on_looked, .drop = on_dropped },
 		.rt = rt,
 		.wants = wants,
 		.recovered = recovered,
 		.ctx = ctx,
 	};
 	t->last = &t->first;
+	th_arena_init_try(&t->memory, TH_FLEET_CLAIM_MAX * ROW_MAX);
 	bad = ask_for(t, &e);
 	return th_api_out(bad, &e, err);
 }

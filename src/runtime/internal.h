@@ -12,6 +12,7 @@
 #include "io/fetch.h"
 #include "io/tls.h"
 #include "runtime/human_model.h"
+#include "runtime/leases.h"
 #include "runtime/otlp.h"
 #include "runtime/registry.h"
 #include "runtime/resolved_models.h"
@@ -39,9 +40,11 @@ struct th_runtime_session {
 	bool over;         /* of one with a parent: it is to be closed */
 	bool screen_first; /* found while it was read: its computer has to be there before */
 	bool in_pieces;    /* a long log is read beside the loop */
+	bool beside;       /* so is any log: nothing of it waits for the store */
 	bool configured;   /* fit_stored has read what it is run with */
 	struct th_start
 	    *start; /* how one with a long log was begun, for fit_stored; NULL: no more */
+	struct th_lease *asking;            /* for its lease; NULL: not now */
 	struct th_runtime_opening *opening; /* its log is being read; NULL: it is not */
 	struct th_observer observer;        /* the driver's: the caller's, or ours in front of it */
 	struct th_observer watcher;         /* the caller's, where traces are sent */
@@ -87,7 +90,8 @@ struct th_runtime {
 	struct th_otlp *otlp;          /* NULL: traces are sent nowhere */
 	struct th_human_model *person; /* who plays human/human */
 	struct th_store *store;
-	struct th_reader *reader, *long_reader;
+	struct th_reader *reader, *long_reader, *writer;
+	struct th_leases *leases;
 	const struct th_config *config;
 	struct th_driver *driver;
 	struct th_deferred flush, reap, lost;

@@ -105,26 +105,23 @@ static enum th_code take_group(struct th_runtime *rt, const struct found *f, siz
 {
 	struct th_store *store = th_runtime_store(rt);
 	struct th_session_row *rows = th_alloc(count * sizeof(*rows));
-	enum th_code *codes = th_alloc(count * sizeof(*codes)), code;
+	struct th_err *errs = th_alloc(count * sizeof(*errs));
 	struct th_arena memory;
+	enum th_code code;
 
 	th_arena_init(&memory, TH_BATCH_MEMORY_MAX);
-	code = store->kind->lease_many(store, f->ids + from, count, &memory, rows, codes, err);
+	code = store->kind->lease_many(store, f->ids + from, count, false, &memory, rows, errs,
+				       err);
 	for (size_t i = 0; i < count && !code; i++) {
 		struct th_str id = f->ids[from + i];
-		struct th_err why = { 0 };
 
-		if (!codes[i]) {
+		if (!errs[i].code)
 			take_up(rt, f->how, &rows[i], &f->observers[from + i]);
-			continue;
-		}
-		(void)th_fail(&why, codes[i], "session %.*s: %s", TH_FMT(id),
-			      codes[i] == TH_EBUSY ? "another runtime has it"
-						   : "it could not be taken over");
-		tell(f->how, id, (struct th_handle){ 0 }, &why);
+		else
+			tell(f->how, id, (struct th_handle){ 0 }, &errs[i]);
 	}
 	th_arena_deinit(&memory);
-	free(codes);
+	free(errs);
 	free(rows);
 	return code;
 }

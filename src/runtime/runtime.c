@@ -227,8 +227,11 @@ enum th_code th_runtime_new(const struct th_runtime_options *options, struct th_
 	if (!code) {
 		rt->reader = th_reader_new(rt->loop, rt->store, options->store_url);
 		rt->long_reader = th_reader_new(rt->loop, rt->store, options->store_url);
-		if (!rt->reader || !rt->long_reader)
+		rt->writer = th_reader_new(rt->loop, rt->store, TH_STR(""));
+		if (!rt->reader || !rt->long_reader || !rt->writer)
 			code = th_fail_memory(err);
+		else
+			rt->leases = th_leases_new(rt->loop, rt->store, rt->writer);
 	}
 	th_buf_init(&rt->scope, 2 * TH_PATH_LEN_MAX);
 	if (!code)
@@ -273,6 +276,8 @@ struct th_runtime *th_runtime_free(struct th_runtime *rt)
 		rt->failed = true;
 	if (rt->loop)
 		th_runtime_executor_ended(rt, (struct th_str){});
+	rt->leases = th_leases_free(rt->leases);
+	rt->writer = th_reader_free(rt->writer);
 	rt->reader = th_reader_free(rt->reader);
 	rt->long_reader = th_reader_free(rt->long_reader);
 	th_screens_end(rt);
@@ -323,6 +328,11 @@ struct th_reader *th_runtime_reader(struct th_runtime *rt)
 struct th_reader *th_runtime_long_reader(struct th_runtime *rt)
 {
 	return rt->long_reader;
+}
+
+struct th_reader *th_runtime_writer(struct th_runtime *rt)
+{
+	return rt->writer;
 }
 
 enum th_code th_runtime_tool(struct th_runtime *rt, const struct th_tool_row *row,

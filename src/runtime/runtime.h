@@ -42,6 +42,8 @@ struct th_driver *th_runtime_driver(struct th_runtime *rt);
 /* Reads beside the loop: pieces and single rows; and jobs that may take seconds. */
 struct th_reader *th_runtime_reader(struct th_runtime *rt);
 struct th_reader *th_runtime_long_reader(struct th_runtime *rt);
+/* Its jobs get the loop's handle, on a thread, for what store.h lets other threads call. */
+struct th_reader *th_runtime_writer(struct th_runtime *rt);
 
 /* Adds a tool that runs as a function of this process (C API, benchmarks); all borrowed. */
 TH_NODISCARD enum th_code th_runtime_tool(struct th_runtime *rt, const struct th_tool_row *row,
@@ -64,8 +66,9 @@ struct th_start {
 	/* What answers where the definition names code (driver/callbacks.h): of all its agents.
 	 * Copied; its ctx lives as long as the session is open. */
 	const struct th_callbacks *callbacks;
-	/* A stored session with more than TH_OPEN_EVENTS_MAX events: its log is read beside the
-	 * loop, and `ready` is called from there, also to tell what is wrong with its agent. */
+	/* A stored session (agent NULL) is leased and its log read beside the loop, where the kind
+	 * of store has another thread; else a log of more than TH_OPEN_EVENTS_MAX events is read in
+	 * pieces.  `ready` is then called from there, also to tell what is wrong. */
 	bool in_pieces;
 	const struct th_session_row
 	    *leased; /* a stored one whose lease is taken; NULL: it is not */
@@ -120,14 +123,14 @@ TH_NODISCARD enum th_code th_runtime_recover(struct th_runtime *rt, const struct
  * where th_driver_durable says that there is nothing to wait for. */
 void th_runtime_close(struct th_runtime *rt, struct th_handle h, bool end_executor);
 
-/* The same of one that runs: whichever runtime of the store finds it goes on with it.  It is closed
- * here also where that fails.  The store's kind can do that. */
+/* The same of one that runs: whichever runtime of the store finds it goes on with it, in a moment.
+ * It is closed here also where that fails.  The store's kind can do that. */
 TH_NODISCARD enum th_code th_runtime_hand_over(struct th_runtime *rt, struct th_handle h,
 					       struct th_err *err);
 
-/* The session that was begun with this ctx of `ready`, and whose log is still being read (if there
- * is one) is read to its end at once, for who cannot wait; `ready` is called, unless its computer
- * comes first. */
+/* The session that was begun with this ctx of `ready`, and whose lease is waited for or whose log
+ * is still being read (if there is one) is opened at once, for who cannot wait; `ready` is called,
+ * unless its computer comes first. */
 void th_runtime_open_now(struct th_runtime *rt, const void *ready_ctx);
 /* Or it is not opened, and `ready` is not called.  False: there is none; `ready` comes or came. */
 bool th_runtime_give_up(struct th_runtime *rt, const void *ready_ctx);

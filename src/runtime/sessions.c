@@ -29,6 +29,8 @@ void th_runtime_session_free(struct th_runtime_session *s)
 
 	th_runtime_session_effects_drop(s);
 	th_runtime_open_drop(s);
+	if (s->asking)
+		th_lease_drop(s->asking);
 	if (s->timer.loop)
 		th_timer_stop(&s->timer);
 	s->executor = th_executor_client_free(s->executor);
@@ -61,10 +63,12 @@ void th_runtime_session_index(struct th_runtime_session *s)
 	rt->by_index[s->handle.index] = s;
 }
 
-/* Is its log too long to be read in one pass of the loop, and is that wanted? */
+/* Is its log read beside the loop, since the store is elsewhere or the log too long for one pass?
+ */
 static bool is_long(const struct th_runtime_session *s)
 {
-	return s->in_pieces && s->stored && s->row.head_seq > TH_OPEN_EVENTS_MAX;
+	return s->stored &&
+	       (s->beside || (s->in_pieces && s->row.head_seq > TH_OPEN_EVENTS_MAX));
 }
 
 /* The log's first event says what it is run with.  One with a computer stops here: that is opened
@@ -117,16 +121,17 @@ static enum th_code with_driver(struct th_runtime_session *s, struct th_err *err
 	return TH_OK;
 }
 
-static void give_back(struct th_runtime_session *s)
+static void give_to(const struct th_runtime_session *s, bool hand_over)
 {
-	const struct th_store_kind *kind = s->rt->store->kind;
-	struct th_err ignored;
+	if (s->stored)
+		th_lease_give(s->rt->leases,
+			      &(struct th_held){ s->id, s->row.epoch, hand_over });
+}
 
-	/* The lease would also end with this process; giving it back is a courtesy to others. */
-	if (s->stored && kind->release_soon)
-		kind->release_soon(s->rt->store, s->id, s->row.epoch);
-	else if (s->stored && kind->release(s->rt->store, s->id, s->row.epoch, &ignored))
-		return;
+/* The lease would also end with this process; giving it back is a courtesy to others. */
+static void give_back(const struct th_runtime_session *s)
+{
+	give_to(s, false);
 }
 
 static void start_over(struct th_runtime_session *s, const struct th_err *err)
@@ -219,19 +224,66 @@ static void row_copy(struct th_runtime_session *s, const struct th_session_row *
 		*strings[i] = th_arena_str(&s->memory, *strings[i]);
 }
 
+static enum th_code fail_absent(struct th_str id, struct th_err *err)
+{
+	return th_fail(err, TH_ENOENT,
+		       "there is no session %.*s; the command `sessions` lists them", TH_FMT(id));
+}
+
+/* It is held from now on. */
+static void have(struct th_runtime_session *s)
+{
+	s->stored = s->may_have_executor = true;
+	s->id = s->row.session_id;
+	th_runtime_executor_ended(s->rt, s->id);
+}
+
+static void on_leased(void *ctx, const struct th_session_row *row, const struct th_err *err)
+{
+	struct th_runtime_session *s = ctx;
+	struct th_err failure = { 0 };
+
+	s->asking = NULL;
+	if (row) {
+		row_copy(s, row);
+		have(s);
+		if (with_driver(s, &failure) == TH_OK)
+			return;
+	} else if (err->code == TH_ENOENT) {
+		(void)fail_absent(s->id, &failure);
+	} else {
+		failure = *err;
+	}
+	start_over(s, &failure);
+}
+
+static enum th_code check_name(struct th_str id, struct th_err *err)
+{
+	if (id.len > TH_SESSION_ID_MAX || th_str_find_char(id, '\0') >= 0 ||
+	    th_utf8_valid(id) != id.len)
+		return th_fail(err, TH_EUSAGE, "a session's name is text of at most %d bytes",
+			       TH_SESSION_ID_MAX);
+	return TH_OK;
+}
+
 static enum th_code take(struct th_runtime_session *s, const struct th_start *start, bool take_up,
 			 struct th_err *err)
 {
-	struct th_runtime *rt = s->rt;
-	struct th_store *store = rt->store;
+	struct th_store *store = s->rt->store;
 	char text[TH_UUID_TEXT_SIZE + 1];
-	enum th_code code = TH_ENOENT;
+	enum th_code code = check_name(start->session_id, err);
 
-	if (start->session_id.len > TH_SESSION_ID_MAX ||
-	    th_str_find_char(start->session_id, '\0') >= 0 ||
-	    th_utf8_valid(start->session_id) != start->session_id.len)
-		return th_fail(err, TH_EUSAGE, "a session's name is text of at most %d bytes",
-			       TH_SESSION_ID_MAX);
+	if (code)
+		return code;
+	code = TH_ENOENT;
+	s->beside = s->in_pieces && !start->agent && !store->kind->single;
+	if (s->beside && !start->leased) {
+		s->id = th_arena_str(&s->memory, start->session_id);
+		code = keep_start(s, start, err);
+		if (!code)
+			s->asking = th_lease_take(s->rt->leases, s->id, on_leased, s);
+		return code;
+	}
 	if (start->leased) {
 		row_copy(s, start->leased);
 		code = TH_OK;
@@ -248,17 +300,13 @@ static enum th_code take(struct th_runtime_session *s, const struct th_start *st
 			    store->kind->lease(store, start->session_id, &s->memory, &s->row, err);
 		if (code)
 			return code;
-		s->stored = s->may_have_executor = true;
-		s->id = s->row.session_id;
-		th_runtime_executor_ended(rt, s->id);
+		have(s);
 		if (is_long(s)) /* its first event is read with the others */
 			return keep_start(s, start, err);
-		return th_runtime_stored_agent(rt, s->id, &s->memory, &s->agent, err);
+		return th_runtime_stored_agent(s->rt, s->id, &s->memory, &s->agent, err);
 	}
 	if (!start->agent)
-		return th_fail(err, TH_ENOENT,
-			       "there is no session %.*s; the command `sessions` lists them",
-			       TH_FMT(start->session_id));
+		return fail_absent(start->session_id, err);
 	s->id = th_arena_str(&s->memory, start->session_id);
 	if (!s->id.len) {
 		struct th_uuid id = th_uuid_now();
@@ -285,6 +333,8 @@ enum th_code th_runtime_start(struct th_runtime *rt, const struct th_start *star
 	s->ready_ctx = ctx;
 	s->in_pieces = start->in_pieces;
 	code = take(s, start, take_up, err);
+	if (!code && s->asking)
+		return TH_OK;
 	if (!code && is_long(s)) {
 		code = with_driver(s, err);
 	} else if (!code) {
@@ -341,7 +391,7 @@ static struct th_runtime_session *find_opening(struct th_runtime *rt, const void
 {
 	struct th_runtime_session *s = rt->sessions;
 
-	while (s && !(s->opening && s->ready_ctx == ready_ctx))
+	while (s && !((s->opening || s->asking) && s->ready_ctx == ready_ctx))
 		s = s->next;
 	return s;
 }
@@ -352,6 +402,10 @@ void th_runtime_open_now(struct th_runtime *rt, const void *ready_ctx)
 	struct th_err err = { 0 };
 	enum th_code code;
 
+	if (s && s->asking) {
+		th_lease_take_now(s->asking);
+		s = find_opening(rt, ready_ctx); /* or it is over */
+	}
 	if (!s)
 		return;
 	th_runtime_open_drop(s);
@@ -402,7 +456,7 @@ enum th_code th_runtime_hand_over(struct th_runtime *rt, struct th_handle h, str
 	if (!stop_work(s, &local))
 		code = th_fail(err, local.code, "%s", local.msg);
 	else
-		code = rt->store->kind->hand_over(rt->store, s->id, s->row.epoch, err);
+		give_to(s, true);
 	s->executor = th_executor_client_free(s->executor);
 	th_runtime_session_free(s);
 	return code;

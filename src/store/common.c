@@ -279,6 +279,30 @@ enum th_code th_fail_fenced(struct th_err *err, struct th_str session_id, int64_
 		       th_session_shown(session_id).text, (long long)epoch);
 }
 
+static enum th_code alone(enum th_code all, const struct th_err *one, struct th_err *err)
+{
+	if (all == TH_OK && one->code != TH_OK && err)
+		*err = *one;
+	return all != TH_OK ? all : one->code;
+}
+
+enum th_code th_lease_alone(struct th_store *store, struct th_str id, struct th_arena *a,
+			    struct th_session_row *ret, struct th_err *err)
+{
+	struct th_err one = { 0 };
+
+	return alone(store->kind->lease_many(store, &id, 1, false, a, ret, &one, err), &one, err);
+}
+
+enum th_code th_release_alone(struct th_store *store, struct th_str id, int64_t epoch,
+			      struct th_err *err)
+{
+	const struct th_held held = { .session_id = id, .epoch = epoch };
+	struct th_err one = { 0 };
+
+	return alone(store->kind->release_many(store, &held, 1, &one, err), &one, err);
+}
+
 void th_verify_blame(struct th_verify_report *r, const char *table, const char *key,
 		     const char *what, ...)
 {

@@ -44,6 +44,12 @@ enum th_code th_fail_no_session(struct th_err *err, struct th_str session_id);
 enum th_code th_fail_forked(struct th_err *err, struct th_str session_id, struct th_str fork);
 enum th_code th_fail_fenced(struct th_err *err, struct th_str session_id, int64_t epoch);
 
+/* `lease` and `release` of a kind that does many at once. */
+enum th_code th_lease_alone(struct th_store *store, struct th_str id, struct th_arena *a,
+			    struct th_session_row *ret, struct th_err *err);
+enum th_code th_release_alone(struct th_store *store, struct th_str id, int64_t epoch,
+			      struct th_err *err);
+
 /* The report's first finding. */
 TH_PRINTF(4, 5)
 void th_verify_blame(struct th_verify_report *r, const char *table, const char *key,

@@ -164,13 +164,14 @@ static void *work(void *ctx)
 	return NULL;
 }
 
+/* With `lock`. */
 static bool worker_start(struct th_group *g)
 {
 	pthread_attr_t attr;
 	sigset_t all, old;
 
-	if (g->thread_started)
-		return true;
+	if (g->thread_started || g->stop)
+		return g->thread_started && !g->stop;
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, WORKER_STACK_SIZE);
 	sigfillset(&all);
@@ -192,10 +193,11 @@ void th_group_wait(struct th_group *g)
 
 void th_group_sweep_soon(struct th_group *g)
 {
-	if (!g->loop || g->stop || !worker_start(g))
+	if (!g->loop)
 		return;
 	pthread_mutex_lock(&g->lock);
-	g->sweeping = true;
+	if (worker_start(g))
+		g->sweeping = true;
 	pthread_mutex_unlock(&g->lock);
 	pthread_cond_broadcast(&g->changed);
 }
@@ -272,6 +274,8 @@ static bool wake_ready(struct th_group *g)
 
 void th_group_commit(struct th_group *g, struct th_batch *batch, th_commit_fn *done, void *ctx)
 {
+	bool here;
+
 	assert(g->loop && done);
 	batch->next = NULL;
 	batch->done = done;
@@ -279,13 +283,16 @@ void th_group_commit(struct th_group *g, struct th_batch *batch, th_commit_fn *d
 	batch->code = th_batch_check(batch, &batch->err);
 	batch->refused = batch->code != TH_OK;
 	g->under_way++;
-	if (g->stop || !wake_ready(g) || !worker_start(g)) {
+	here = !wake_ready(g);
+	pthread_mutex_lock(&g->lock);
+	here = here || !worker_start(g);
+	if (!here)
+		batch_add(&g->queue, &g->queue_last, batch);
+	pthread_mutex_unlock(&g->lock);
+	if (here) {
 		commit_here(g, batch);
 		return;
 	}
-	pthread_mutex_lock(&g->lock);
-	batch_add(&g->queue, &g->queue_last, batch);
-	pthread_mutex_unlock(&g->lock);
 	pthread_cond_broadcast(&g->changed); /* who wakes finds the lock free */
 }
 
@@ -316,15 +323,13 @@ void th_group_init(struct th_group *g, const struct th_group_ops *ops, void *ctx
 
 void th_group_end(struct th_group *g)
 {
-	if (g->thread_started) {
-		pthread_mutex_lock(&g->lock);
-		g->stop = true;
-		pthread_cond_broadcast(&g->changed);
-		pthread_mutex_unlock(&g->lock);
-		pthread_join(g->thread, NULL);
-		g->thread_started = false;
-	}
+	pthread_mutex_lock(&g->lock);
 	g->stop = true; /* what a callback commits from here on is written at once */
+	pthread_cond_broadcast(&g->changed);
+	pthread_mutex_unlock(&g->lock);
+	if (g->thread_started)
+		pthread_join(g->thread, NULL);
+	g->thread_started = false;
 	while (g->under_way > 0)
 		deliver(g);
 	if (g->loop)

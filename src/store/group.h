@@ -42,10 +42,10 @@ struct th_group {
 	bool sweeping; /* there may be something to clear up when nothing else is to be done */
 	bool broken;   /* nothing is written any more */
 	struct th_err broken_err;
-
-	/* The loop's. */
 	bool thread_started;
 	pthread_t thread;
+
+	/* The loop's. */
 	struct th_wake *wake; /* while batches are under way; set under `lock` */
 	struct th_deferred late;
 	size_t under_way;
@@ -58,7 +58,7 @@ void th_group_end(struct th_group *g);
 void th_group_deinit(struct th_group *g); /* after th_group_end */
 
 void th_group_commit(struct th_group *g, struct th_batch *batch, th_commit_fn *done, void *ctx);
-/* Here and now, behind what was given before. */
+/* Here and now, behind what was given before.  On any thread. */
 TH_NODISCARD enum th_code th_group_commit_now(struct th_group *g, struct th_batch *batch,
 					      struct th_err *err);
 void th_group_wait(struct th_group *g); /* until the worker has nothing to write */
@@ -67,7 +67,8 @@ void th_group_break(struct th_group *g, const struct th_err *err);
 /* EIO after that, with why. */
 TH_NODISCARD enum th_code th_group_usable(struct th_group *g, struct th_err *err);
 struct th_err th_group_why(struct th_group *g); /* the first error that broke it */
-/* The worker clears up when it has nothing else to do; without a loop nobody does. */
+/* The worker clears up when it has nothing else to do; without a loop nobody does.  On any thread.
+ */
 void th_group_sweep_soon(struct th_group *g);
 
 #endif

@@ -567,13 +567,15 @@ static enum th_code memory_lease(struct th_store *store, struct th_str id, struc
 }
 
 static enum th_code memory_lease_many(struct th_store *store, const struct th_str *ids,
-				      size_t count, struct th_arena *a, struct th_session_row *rows,
-				      enum th_code *codes, struct th_err *err)
+				      size_t count, bool skip, struct th_arena *a,
+				      struct th_session_row *rows, struct th_err *errs,
+				      struct th_err *err)
 {
+	(void)skip; /* nobody has anything in hand: there is one thread */
 	for (size_t i = 0; i < count; i++) {
-		codes[i] = memory_lease(store, ids[i], a, &rows[i], err);
-		if (codes[i] == TH_ELIMIT || codes[i] == TH_EPERM)
-			return codes[i];
+		errs[i].code = memory_lease(store, ids[i], a, &rows[i], &errs[i]);
+		if (errs[i].code == TH_ELIMIT || errs[i].code == TH_EPERM)
+			return th_fail(err, errs[i].code, "%s", errs[i].msg);
 	}
 	return TH_OK;
 }
@@ -589,6 +591,16 @@ static enum th_code memory_release(struct th_store *store, struct th_str id, int
 	if (s->row.epoch != epoch || !th_str_is(s->row.owner, h->owner))
 		return th_fail_fenced(err, id, epoch);
 	row_set(s, &s->row, TH_STR(""), epoch + 1);
+	return TH_OK;
+}
+
+static enum th_code memory_release_many(struct th_store *store, const struct th_held *list,
+					size_t count, struct th_err *errs, struct th_err *err)
+{
+	(void)err;
+	for (size_t i = 0; i < count; i++)
+		errs[i].code =
+		    memory_release(store, list[i].session_id, list[i].epoch, &errs[i]);
 	return TH_OK;
 }
 
@@ -908,6 +920,7 @@ const struct th_store_kind th_store_memory = {
 	.lease = memory_lease,
 	.lease_many = memory_lease_many,
 	.release = memory_release,
+	.release_many = memory_release_many,
 	.get = memory_get_row,
 	.list = memory_list,
 	.read = memory_read,

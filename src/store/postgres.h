@@ -166,15 +166,11 @@ static inline uint64_t th_pg_owner_left_ms(const struct th_pg_owner *o)
 }
 
 /* postgres_lease.c */
-enum th_code th_postgres_lease(struct th_store *store, struct th_str id, struct th_arena *a,
-			       struct th_session_row *ret, struct th_err *err);
 enum th_code th_postgres_lease_many(struct th_store *store, const struct th_str *ids, size_t count,
-				    struct th_arena *a, struct th_session_row *rows,
-				    enum th_code *codes, struct th_err *err);
-enum th_code th_postgres_release(struct th_store *store, struct th_str id, int64_t epoch,
-				 struct th_err *err);
-enum th_code th_postgres_hand_over(struct th_store *store, struct th_str id, int64_t epoch,
-				   struct th_err *err);
+				    bool skip, struct th_arena *a, struct th_session_row *rows,
+				    struct th_err *errs, struct th_err *err);
+enum th_code th_postgres_release_many(struct th_store *store, const struct th_held *list,
+				      size_t count, struct th_err *errs, struct th_err *err);
 /* The owners that live, among these: one of a name that is not among them is dead, and stays dead.
  * In a transaction of the writer. */
 TH_NODISCARD enum th_code th_pg_living(struct th_postgres *s, struct th_pq_array *names,

@@ -100,24 +100,20 @@ static enum th_code changes_write(struct th_postgres *s, struct changes *c, stru
 			 &args, err);
 }
 
-static enum th_code rows_lock(struct th_postgres *s, const struct th_str *ids, size_t count,
+/* `skip`: those that another transaction has in hand are passed over. */
+static enum th_code rows_lock(struct th_postgres *s, struct th_pq_array *ids, bool skip,
 			      PGresult **ret, struct th_err *err)
 {
 	struct th_pq_args args TH_CLEANUP(th_pq_args_deinit) = { 0 };
-	struct th_pq_array list;
-	enum th_code code;
 
-	th_pq_array_init(&list, TH_PQ_TEXT, TH_BATCH_MEMORY_MAX);
-	for (size_t i = 0; i < count; i++)
-		if (th_session_id_ok(ids[i]))
-			th_pq_array_text(&list, ids[i]);
-	th_pq_arg_array(&args, &list);
-	code = th_pq_run(&s->writer,
-			 "SELECT " TH_PG_SESSION_COLUMNS " FROM thole.sessions s"
-			 " WHERE s.session_id = ANY($1) ORDER BY s.session_id FOR NO KEY UPDATE",
+	th_pq_arg_array(&args, ids);
+	return th_pq_run(&s->writer,
+			 skip ? "SELECT " TH_PG_SESSION_COLUMNS " FROM thole.sessions s WHERE"
+				" s.session_id = ANY($1) ORDER BY s.session_id"
+				" FOR NO KEY UPDATE SKIP LOCKED"
+			      : "SELECT " TH_PG_SESSION_COLUMNS " FROM thole.sessions s WHERE"
+				" s.session_id = ANY($1) ORDER BY s.session_id FOR NO KEY UPDATE",
 			 &args, ret, err);
-	th_pq_array_deinit(&list);
-	return code;
 }
 
 /* ---- leases ---- */
@@ -126,24 +122,26 @@ struct leasing {
 	struct th_postgres *s;
 	const struct th_str *ids;
 	size_t count;
+	bool skip;
 	struct th_arena *a;
 	struct th_session_row *rows;
-	enum th_code *codes;
+	struct th_err *errs;
+	struct th_pq_array list;
 	struct changes changes;
 	PGresult *found, *living;
 	struct th_err *err;
 };
 
 /* Where `id` is among what was found, which is in the order of the ids; -1: nowhere. */
-static int found_find(const struct leasing *l, struct th_str id)
+static int found_find(PGresult *found, struct th_str id)
 {
-	int low = 0, high = th_pq_rows(l->found);
+	int low = 0, high = th_pq_rows(found);
 
 	while (low < high) {
 		int middle = low + (high - low) / 2, order;
 		struct th_str there = { 0 };
 
-		(void)th_pq_bytes(l->found, middle, 1, &there);
+		(void)th_pq_bytes(found, middle, 1, &there);
 		order = th_str_cmp(there, id);
 		if (order == 0)
 			return middle;
@@ -173,32 +171,40 @@ static enum th_code owners_ask(struct leasing *l)
 	return code;
 }
 
+static enum th_code fail_absent(const struct leasing *l, size_t i)
+{
+	if (!l->skip)
+		return th_fail_no_session(&l->errs[i], l->ids[i]);
+	return th_fail(&l->errs[i], TH_EBUSY, "another runtime has session %s in hand",
+		       th_session_shown(l->ids[i]).text);
+}
+
 static enum th_code lease_one(struct leasing *l, size_t i)
 {
-	int at = found_find(l, l->ids[i]);
+	int at = found_find(l->found, l->ids[i]);
 	struct th_session_row *row = &l->rows[i];
 	uint64_t number = 0;
 	const char *bad;
 	enum th_code code;
 
 	if (at < 0)
-		return th_fail_no_session(l->err, l->ids[i]);
+		return fail_absent(l, i);
 	bad = th_pg_row(l->found, at, &number, row);
 	if (bad)
-		return th_pg_fail_row(l->s, l->ids[i], bad, l->err);
-	code = th_pg_check_owner(l->s, l->living, row, l->err);
+		return th_pg_fail_row(l->s, l->ids[i], bad, &l->errs[i]);
+	code = th_pg_check_owner(l->s, l->living, row, &l->errs[i]);
 	if (code != TH_OK)
 		return code;
 	row->epoch++;
 	row->owner = th_str_of(l->s->owner.name);
 	changes_add(&l->changes, number, row);
-	return th_pg_row_keep(l->a, row, l->err);
+	return th_pg_row_keep(l->a, row, &l->errs[i]);
 }
 
 /* What belongs to one session only, and lets the others go on. */
 static bool of_one(enum th_code code)
 {
-	return code == TH_OK || code == TH_EBUSY || code == TH_ENOENT;
+	return code == TH_OK || code == TH_EBUSY || code == TH_ENOENT || code == TH_ECORRUPT;
 }
 
 static enum th_code lease_all(struct leasing *l)
@@ -211,13 +217,13 @@ static enum th_code lease_all(struct leasing *l)
 	if (code == TH_OK)
 		code = th_postgres_begin(s, l->err);
 	if (code == TH_OK)
-		code = rows_lock(s, l->ids, l->count, &l->found, l->err);
+		code = rows_lock(s, &l->list, l->skip, &l->found, l->err);
 	if (code == TH_OK)
 		code = owners_ask(l);
 	for (size_t i = 0; i < l->count && code == TH_OK; i++) {
-		l->codes[i] = lease_one(l, i);
-		if (!of_one(l->codes[i]))
-			code = l->codes[i];
+		l->errs[i].code = lease_one(l, i);
+		if (!of_one(l->errs[i].code))
+			code = th_fail(l->err, l->errs[i].code, "%s", l->errs[i].msg);
 	}
 	if (code == TH_OK)
 		code = changes_write(s, &l->changes, l->err);
@@ -228,23 +234,27 @@ static enum th_code lease_all(struct leasing *l)
 }
 
 enum th_code th_postgres_lease_many(struct th_store *store, const struct th_str *ids, size_t count,
-				    struct th_arena *a, struct th_session_row *rows,
-				    enum th_code *codes, struct th_err *err)
+				    bool skip, struct th_arena *a, struct th_session_row *rows,
+				    struct th_err *errs, struct th_err *err)
 {
 	struct th_postgres *s = th_postgres_of(store);
 	struct th_err local;
 	struct leasing l = { .s = s,
 			     .ids = ids,
 			     .count = count,
+			     .skip = skip,
 			     .a = a,
 			     .rows = rows,
-			     .codes = codes,
+			     .errs = errs,
 			     .err = err ?: &local };
 	enum th_code code = th_postgres_writable(s, l.err);
 
-	assert(s->reading == 0 && "no lease from inside a callback of list or read");
 	if (code != TH_OK)
 		return code;
+	th_pq_array_init(&l.list, TH_PQ_TEXT, TH_BATCH_MEMORY_MAX);
+	for (size_t i = 0; i < count; i++)
+		if (th_session_id_ok(ids[i]))
+			th_pq_array_text(&l.list, ids[i]);
 	pthread_mutex_lock(&s->writing);
 	changes_init(&l.changes);
 	code = lease_all(&l);
@@ -252,77 +262,83 @@ enum th_code th_postgres_lease_many(struct th_store *store, const struct th_str 
 	th_pq_clear(l.found);
 	th_pq_clear(l.living);
 	pthread_mutex_unlock(&s->writing);
+	th_pq_array_deinit(&l.list);
 	return code;
 }
 
-enum th_code th_postgres_lease(struct th_store *store, struct th_str id, struct th_arena *a,
-			       struct th_session_row *ret, struct th_err *err)
-{
-	enum th_code code = TH_OK;
-	enum th_code all = th_postgres_lease_many(store, &id, 1, a, ret, &code, err);
+/* ---- giving back ---- */
 
-	return all != TH_OK ? all : code;
-}
+struct releasing {
+	struct th_postgres *s;
+	const struct th_held *list;
+	size_t count;
+	struct th_err *errs;
+	struct th_pq_array ids;
+	struct changes changes;
+	PGresult *found;
+	struct th_err *err;
+};
 
-static enum th_code release(struct th_postgres *s, struct th_str id, int64_t epoch,
-			    struct th_str heir, struct changes *changes, PGresult **found,
-			    struct th_err *err)
+static enum th_code release_one(struct releasing *l, size_t i)
 {
+	const struct th_held *held = &l->list[i];
+	int at = found_find(l->found, held->session_id);
 	struct th_session_row row = { 0 };
 	uint64_t number = 0;
 	const char *bad;
-	enum th_code code = th_postgres_connect(s, &s->writer, err);
 
-	if (code == TH_OK)
-		code = th_postgres_begin(s, err);
-	if (code == TH_OK)
-		code = rows_lock(s, &id, 1, found, err);
-	if (code == TH_OK && th_pq_rows(*found) == 0)
-		code = th_fail_no_session(err, id);
-	if (code != TH_OK)
-		return code;
-	bad = th_pg_row(*found, 0, &number, &row);
+	if (at < 0)
+		return th_fail_no_session(&l->errs[i], held->session_id);
+	bad = th_pg_row(l->found, at, &number, &row);
 	if (bad)
-		return th_pg_fail_row(s, id, bad, err);
-	if (row.epoch != epoch || !s->owner.name[0] || !th_str_is(row.owner, s->owner.name))
-		return th_fail_fenced(err, id, epoch);
+		return th_pg_fail_row(l->s, held->session_id, bad, &l->errs[i]);
+	if (row.epoch != held->epoch || !l->s->owner.name[0] ||
+	    !th_str_is(row.owner, l->s->owner.name))
+		return th_fail_fenced(&l->errs[i], held->session_id, held->epoch);
 	row.epoch++;
-	row.owner = heir;
-	changes_add(changes, number, &row);
-	code = changes_write(s, changes, err);
-	return code == TH_OK ? th_postgres_commit(s, err) : code;
+	row.owner = held->hand_over ? TH_STR(TH_PG_NOBODY) : TH_STR("");
+	changes_add(&l->changes, number, &row);
+	return TH_OK;
 }
 
-static enum th_code release_to(struct th_store *store, struct th_str id, int64_t epoch,
-			       struct th_str heir, struct th_err *err)
+static enum th_code release_all(struct releasing *l)
 {
-	struct th_postgres *s = th_postgres_of(store);
-	enum th_code code = th_postgres_writable(s, err);
-	PGresult *found = NULL;
-	struct changes changes;
+	struct th_postgres *s = l->s;
+	enum th_code code = th_postgres_connect(s, &s->writer, l->err);
 
-	assert(s->reading == 0 && "no release from inside a callback of list or read");
-	if (code != TH_OK)
-		return code;
-	pthread_mutex_lock(&s->writing);
-	changes_init(&changes);
-	code = release(s, id, epoch, heir, &changes, &found, err);
-	changes_deinit(&changes);
-	th_pq_clear(found);
-	if (code != TH_OK)
-		th_pq_rollback(&s->writer);
-	pthread_mutex_unlock(&s->writing);
+	if (code == TH_OK)
+		code = th_postgres_begin(s, l->err);
+	if (code == TH_OK)
+		code = rows_lock(s, &l->ids, false, &l->found, l->err);
+	for (size_t i = 0; i < l->count && code == TH_OK; i++)
+		l->errs[i].code = release_one(l, i);
+	if (code == TH_OK)
+		code = changes_write(s, &l->changes, l->err);
+	if (code == TH_OK)
+		return th_postgres_commit(s, l->err);
+	th_pq_rollback(&s->writer);
 	return code;
 }
 
-enum th_code th_postgres_release(struct th_store *store, struct th_str id, int64_t epoch,
-				 struct th_err *err)
+enum th_code th_postgres_release_many(struct th_store *store, const struct th_held *list,
+				      size_t count, struct th_err *errs, struct th_err *err)
 {
-	return release_to(store, id, epoch, TH_STR(""), err);
-}
+	struct th_postgres *s = th_postgres_of(store);
+	struct releasing l = { .s = s, .list = list, .count = count, .errs = errs, .err = err };
+	enum th_code code = th_postgres_writable(s, err);
 
-enum th_code th_postgres_hand_over(struct th_store *store, struct th_str id, int64_t epoch,
-				   struct th_err *err)
-{
-	return release_to(store, id, epoch, TH_STR(TH_PG_NOBODY), err);
+	if (code != TH_OK)
+		return code;
+	th_pq_array_init(&l.ids, TH_PQ_TEXT, TH_BATCH_MEMORY_MAX);
+	for (size_t i = 0; i < count; i++)
+		if (th_session_id_ok(list[i].session_id))
+			th_pq_array_text(&l.ids, list[i].session_id);
+	pthread_mutex_lock(&s->writing);
+	changes_init(&l.changes);
+	code = release_all(&l);
+	changes_deinit(&l.changes);
+	th_pq_clear(l.found);
+	pthread_mutex_unlock(&s->writing);
+	th_pq_array_deinit(&l.ids);
+	return code;
 }

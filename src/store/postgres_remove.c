@@ -113,7 +113,6 @@ enum th_code th_postgres_remove(struct th_store *store, const struct th_str *ids
 	struct th_pq_array list;
 	enum th_code code = th_postgres_writable(s, err);
 
-	assert(s->reading == 0 && "no remove from inside a callback of list or read");
 	if (code == TH_OK && count > TH_REMOVE_SESSIONS_MAX)
 		code = th_fail(err, TH_ELIMIT, "more than %d sessions cannot be deleted at once",
 			       TH_REMOVE_SESSIONS_MAX);

@@ -79,6 +79,10 @@ static bool open_own(struct th_reader *r)
 
 	if (r->own)
 		return true;
+	if (r->url_len == 0) {
+		r->own = r->store;
+		return true;
+	}
 	return th_store_open(th_str_n(r->url, r->url_len), &options, &r->own, &ignored) == TH_OK;
 }
 
@@ -86,6 +90,7 @@ static void finish(struct th_reader *r, struct th_read *job)
 {
 	job->state = TH_READ_FINISHED;
 	queue_add(&r->finished, job);
+	pthread_cond_broadcast(&r->changed);
 	if (r->wake)
 		th_wake_send(r->wake);
 }
@@ -114,7 +119,7 @@ static void *work(void *ctx)
 		finish(r, job);
 	}
 	pthread_mutex_unlock(&r->lock);
-	r->own = th_store_close(r->own);
+	r->own = r->own == r->store ? NULL : th_store_close(r->own);
 	return NULL;
 }
 
@@ -265,6 +270,19 @@ enum th_code th_reader_ask(struct th_reader *r, struct th_read *job, struct th_e
 	if (here)
 		th_loop_defer(r->loop, &r->later);
 	return TH_OK;
+}
+
+void th_reader_finish(struct th_read *job)
+{
+	struct th_reader *r = job->reader;
+
+	assert(job->state != TH_READ_IDLE && !job->part && !job->cancelled);
+	pthread_mutex_lock(&r->lock);
+	while (job->state != TH_READ_FINISHED)
+		pthread_cond_wait(&r->changed, &r->lock);
+	queue_remove(&r->finished, job);
+	pthread_mutex_unlock(&r->lock);
+	deliver_one(r, job);
 }
 
 void th_reader_cancel(struct th_read *job)

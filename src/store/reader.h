@@ -15,6 +15,9 @@
  * piece (th_log_read_next), so that others have their turn in between; who cannot
  * stop in the middle hands over what it has so far (th_read_give).
  *
+ * A reader without a URL is for what a store lets other threads call (store.h: leases,
+ * removals): its thread has the loop's handle itself.
+ *
  * A job lies in the caller's memory.  That memory is the reader's from
  * th_reader_ask until `done`, or `drop` after th_reader_cancel.
  */
@@ -55,7 +58,8 @@ struct th_read {
 	struct th_err err;
 };
 
-/* `store` is the loop's handle of `url`, and outlives the reader.  NULL: out of memory. */
+/* `store` is the loop's handle of `url`, and outlives the reader; url empty: see above.  NULL: out
+ * of memory. */
 TH_NODISCARD struct th_reader *th_reader_new(struct th_loop *loop, struct th_store *store,
 					     struct th_str url);
 /* Waits for the job that runs; those that are left are dropped.  Takes NULL, returns NULL. */
@@ -66,6 +70,10 @@ TH_NODISCARD enum th_code th_reader_ask(struct th_reader *r, struct th_read *job
 					struct th_err *err);
 /* `done` will not be called; `drop` is, now or when the thread has left the job. */
 void th_reader_cancel(struct th_read *job);
+
+/* Waits for it and those before it, and calls `done` before this returns.  Of a reader whose jobs
+ * give no parts. */
+void th_reader_finish(struct th_read *job);
 
 /* For `run`: `part` is called on the loop before this returns.  TH_ECANCELED: nobody wants more. */
 TH_NODISCARD enum th_code th_read_give(struct th_read *job, struct th_err *err);

@@ -63,13 +63,12 @@ static void sqlite_close(struct th_store *store)
 	th_sqlite_settle(s);
 	th_db_close(&s->reader);
 	th_db_close(&s->writer);
+	th_db_close(&s->taker);
 	th_fd_close(&s->mark_fd);
 	th_sweep_end(&s->sweep);
 	if (s->owners)
 		th_owner_drop(&s->owner, s->owners);
-	th_sqlite_given(s, s->given, true);
 	pthread_mutex_destroy(&s->writing);
-	pthread_mutex_destroy(&s->given_lock);
 	th_group_deinit(&s->group);
 	free(s->known);
 	th_buf_deinit(&s->rows);
@@ -148,10 +147,9 @@ static enum th_code sqlite_open(struct th_str rest, const struct th_store_option
 	s->owner = (struct th_owner)TH_OWNER_INIT;
 	s->mark_fd = -1;
 	th_buf_init_try(&s->rows, TH_RECENT_BYTES_MAX);
-	s->reader.busy_ms = s->writer.busy_ms = options->busy_ms ?: TH_STORE_BUSY_MS;
+	s->reader.busy_ms = s->writer.busy_ms = s->taker.busy_ms = options->busy_ms ?: TH_STORE_BUSY_MS;
 	th_group_init(&s->group, &group_ops, s, options->loop);
 	pthread_mutex_init(&s->writing, NULL);
-	pthread_mutex_init(&s->given_lock, NULL);
 	s->path = th_try_alloc(rest.len + 1);
 	if (!s->path) {
 		sqlite_close(&s->base);
@@ -190,10 +188,10 @@ const struct th_store_kind th_store_sqlite = {
 	.close = sqlite_close,
 	.commit = sqlite_commit,
 	.commit_now = sqlite_commit_now,
-	.lease = th_sqlite_lease,
+	.lease = th_lease_alone,
 	.lease_many = th_sqlite_lease_many,
-	.release = th_sqlite_release,
-	.release_soon = th_sqlite_release_soon,
+	.release = th_release_alone,
+	.release_many = th_sqlite_release_many,
 	.get = th_sqlite_get,
 	.list = th_sqlite_list,
 	.read = th_sqlite_read,

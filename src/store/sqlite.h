@@ -337,31 +337,19 @@ struct th_sweep {
 	uint64_t at;    /* the last place that was looked at */
 };
 
-/* A session that is to be given back. */
-struct th_given {
-	struct th_given *next;
-	int64_t epoch;
-	size_t id_len;
-	char id[TH_SESSION_ID_MAX];
-};
-
 struct th_sqlite {
 	struct th_store base;
 	struct th_group group;
-	/* By which the worker is told of `given`; the loop's. */
-	struct th_batch giving;
-	bool is_giving;
-	pthread_mutex_t given_lock;
-	struct th_given *given;
 	char *path;   /* as SQLite resolved it */
 	char *owners; /* folder beside it */
 	bool read_only;
-	struct th_db reader; /* the loop's: reads, leases */
+	struct th_db reader; /* the loop's */
 	size_t reading;      /* nested reads in one transaction */
 
-	/* The worker has `writer` and what is below while it holds `writing`. */
+	/* Whoever holds `writing` has what is below; most often that is the worker. */
 	pthread_mutex_t writing;
 	struct th_db writer;
+	struct th_db taker; /* of leases, which are not flushed */
 	struct th_owner owner;
 	struct th_known *known; /* hash table; forgotten when a transaction fails */
 	size_t known_cap, known_count;
@@ -375,20 +363,11 @@ struct th_sqlite {
 
 struct th_sqlite *th_sqlite_of(struct th_store *s);
 
-/* sqlite_lease.c */
-/* Those that wait for it are given back: in the transaction of the writer, whose end says whether
- * that counts.  A session that we do not hold any more is passed over. */
-TH_NODISCARD enum th_code th_sqlite_give(struct th_sqlite *s, struct th_given **ret_given,
-					 struct th_err *err);
-void th_sqlite_given(struct th_sqlite *s, struct th_given *list, bool done);
-
 /* sqlite_write.c */
 /* The writer's connection is there.  With `writing`. */
 TH_NODISCARD enum th_code th_sqlite_writer(struct th_sqlite *s, struct th_err *err);
 /* Its transaction came to nothing: what we know of sessions is wrong.  With `writing`. */
 void th_sqlite_forget(struct th_sqlite *s);
-/* It was given back: what was known of it is wrong.  With `writing`. */
-void th_known_forget(struct th_sqlite *s, struct th_str id, uint64_t number);
 /* In one transaction (th_group_ops.write).  On any thread; takes `writing`. */
 TH_NODISCARD enum th_code th_sqlite_write(struct th_sqlite *s, struct th_batch *list,
 					  struct th_err *err);
@@ -454,14 +433,11 @@ enum th_code th_sqlite_sweep(struct th_store *store, bool *ret_more, struct th_e
 void th_sweep_end(struct th_sweep *w); /* the walk under way is given up */
 
 /* sqlite_lease.c */
-enum th_code th_sqlite_lease(struct th_store *store, struct th_str id, struct th_arena *a,
-			     struct th_session_row *ret, struct th_err *err);
 enum th_code th_sqlite_lease_many(struct th_store *store, const struct th_str *ids, size_t count,
-				  struct th_arena *a, struct th_session_row *rows,
-				  enum th_code *codes, struct th_err *err);
-void th_sqlite_release_soon(struct th_store *store, struct th_str id, int64_t epoch);
-enum th_code th_sqlite_release(struct th_store *store, struct th_str id, int64_t epoch,
-			       struct th_err *err);
+				  bool skip, struct th_arena *a, struct th_session_row *rows,
+				  struct th_err *errs, struct th_err *err);
+enum th_code th_sqlite_release_many(struct th_store *store, const struct th_held *list,
+				    size_t count, struct th_err *errs, struct th_err *err);
 
 /* sqlite_read.c */
 TH_NODISCARD enum th_code th_sqlite_read_begin(struct th_sqlite *s, struct th_err *err);

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sqlite_lease.c - taking sessions and giving them back, on the reader's
- * connection, or by the worker between its commits.  `writing` keeps it apart from this process's
- * worker; SQLite's lock keeps processes apart.
+ * sqlite_lease.c - taking sessions and giving them back, on a connection of its own that does not
+ * flush.  `writing` keeps it apart from this process's worker; SQLite's lock keeps processes apart.
  */
-#include <stdlib.h>
-
 #include "store/sqlite.h"
 
 static enum th_code lease_check(struct th_sqlite *s, const struct th_session_row *row,
@@ -67,7 +64,7 @@ static enum th_code lease_one(struct th_sqlite *s, struct th_str id, struct th_a
 			      struct th_session_row *ret, struct th_err *err)
 {
 	struct th_placed_row r = {}, newest;
-	enum th_code code = row_get(&s->reader, id, a, &r, err);
+	enum th_code code = row_get(&s->taker, id, a, &r, err);
 
 	if (code == TH_OK)
 		code = lease_check(s, &r.row, err);
@@ -78,181 +75,108 @@ static enum th_code lease_one(struct th_sqlite *s, struct th_str id, struct th_a
 	if (!r.row.owner.ptr)
 		return th_fail(err, TH_ELIMIT, "rows of sessions take more than %zu bytes", a->max);
 	newest = r;
-	code = th_recent_patch(&s->reader, &newest, err);
+	code = th_recent_patch(&s->taker, &newest, err);
 	if (code == TH_OK && newest.row.state.ptr != r.row.state.ptr)
 		newest.row.state = th_arena_str(a, newest.row.state);
 	if (code == TH_OK && !newest.row.state.ptr)
 		code = th_fail(err, TH_ELIMIT, "rows of sessions take more than %zu bytes", a->max);
 	*ret = newest.row;
-	return code == TH_OK ? lease_set(&s->reader, &r, err) : code;
+	return code == TH_OK ? lease_set(&s->taker, &r, err) : code;
 }
 
 /* What belongs to one session only, and lets the others go on. */
 static bool of_one(enum th_code code)
 {
-	return code == TH_OK || code == TH_EBUSY || code == TH_ENOENT;
+	return code == TH_OK || code == TH_EBUSY || code == TH_ENOENT || code == TH_ECORRUPT;
+}
+
+/* With `writing`. */
+static enum th_code taker_begin(struct th_sqlite *s, struct th_err *err)
+{
+	enum th_code code = TH_OK;
+
+	if (!s->taker.sqlite)
+		code = th_db_open(&s->taker, s->path, TH_DB_READ_WRITE, false, err);
+	return code == TH_OK ? th_db_run(&s->taker, TH_SQL_BEGIN_IMMEDIATE, err) : code;
+}
+
+static enum th_code taker_end(struct th_sqlite *s, enum th_code code, struct th_err *err)
+{
+	if (code == TH_OK)
+		code = th_db_run(&s->taker, TH_SQL_COMMIT, err);
+	if (code != TH_OK && s->taker.sqlite)
+		th_db_rollback(&s->taker);
+	if (code == TH_EIO)
+		th_group_break(&s->group, err);
+	return code;
 }
 
 enum th_code th_sqlite_lease_many(struct th_store *store, const struct th_str *ids, size_t count,
-				  struct th_arena *a, struct th_session_row *rows,
-				  enum th_code *codes, struct th_err *err)
+				  bool skip, struct th_arena *a, struct th_session_row *rows,
+				  struct th_err *errs, struct th_err *err)
 {
 	struct th_sqlite *s = th_sqlite_of(store);
-	struct th_err local;
+	struct th_err local = { 0 };
 	enum th_code code;
 
+	(void)skip; /* one writes at a time */
 	if (!err)
 		err = &local;
 	code = th_sqlite_writable(s, err);
-	assert(s->reading == 0 && "no lease from inside a callback of list or read");
 	if (code != TH_OK)
 		return code;
 	pthread_mutex_lock(&s->writing);
 	code = th_owner_take(&s->owner, s->owners, err);
 	if (code == TH_OK)
-		code = th_db_run(&s->reader, TH_SQL_BEGIN_IMMEDIATE, err);
+		code = taker_begin(s, err);
 	for (size_t i = 0; i < count && code == TH_OK; i++) {
-		codes[i] = lease_one(s, ids[i], a, &rows[i], err);
-		if (!of_one(codes[i]))
-			code = codes[i];
+		errs[i].code = lease_one(s, ids[i], a, &rows[i], &errs[i]);
+		if (!of_one(errs[i].code))
+			code = th_fail(err, errs[i].code, "%s", errs[i].msg);
 	}
-	if (code == TH_OK)
-		code = th_db_run(&s->reader, TH_SQL_COMMIT, err);
-	if (code != TH_OK)
-		th_db_rollback(&s->reader);
-	if (code == TH_EIO)
-		th_group_break(&s->group, err);
+	code = taker_end(s, code, err);
 	pthread_mutex_unlock(&s->writing);
 	return code;
 }
 
-enum th_code th_sqlite_lease(struct th_store *store, struct th_str id, struct th_arena *a,
-			     struct th_session_row *ret, struct th_err *err)
-{
-	enum th_code code = TH_OK;
-	enum th_code all = th_sqlite_lease_many(store, &id, 1, a, ret, &code, err);
-
-	return all != TH_OK ? all : code;
-}
-
-enum th_code th_sqlite_release(struct th_store *store, struct th_str id, int64_t epoch,
-			       struct th_err *err)
-{
-	struct th_sqlite *s = th_sqlite_of(store);
-	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
-	struct th_placed_row r = {};
-	enum th_code code = th_sqlite_writable(s, err);
-
-	assert(s->reading == 0 && "no release from inside a callback of list or read");
-	th_arena_init(&a, TH_EVENT_DATA_MAX * 2);
-	if (code != TH_OK)
-		return code;
-	pthread_mutex_lock(&s->writing);
-	code = th_db_run(&s->reader, TH_SQL_BEGIN_IMMEDIATE, err);
-	if (code == TH_OK)
-		code = row_get(&s->reader, id, &a, &r, err);
-	if (code == TH_OK && (r.row.epoch != epoch || !th_str_is(r.row.owner, s->owner.name)))
-		code = th_fail_fenced(err, id, epoch);
-	r.row.epoch++;
-	r.row.owner = TH_STR("");
-	if (code == TH_OK)
-		code = lease_set(&s->reader, &r, err);
-	if (code == TH_OK)
-		code = th_db_run(&s->reader, TH_SQL_COMMIT, err);
-	if (code != TH_OK)
-		th_db_rollback(&s->reader);
-	pthread_mutex_unlock(&s->writing);
-	return code;
-}
-
-/* ---- without waiting: `writing` is held as long as a disk takes ---- */
-
-static bool has_given(struct th_sqlite *s)
-{
-	bool has;
-
-	pthread_mutex_lock(&s->given_lock);
-	has = s->given != NULL;
-	pthread_mutex_unlock(&s->given_lock);
-	return has;
-}
-
-static void on_given(void *ctx, struct th_batch *batch, enum th_code code, const struct th_err *err)
-{
-	struct th_sqlite *s = ctx;
-
-	(void)batch, (void)err;
-	s->is_giving = code == TH_OK && has_given(s);
-	if (s->is_giving)
-		th_group_commit(&s->group, &s->giving, on_given, s);
-}
-
-void th_sqlite_release_soon(struct th_store *store, struct th_str id, int64_t epoch)
-{
-	struct th_sqlite *s = th_sqlite_of(store);
-	/* Where nothing is being written there is nothing to wait for, and no flush of its own. */
-	struct th_given *g =
-	    s->group.loop && s->group.under_way > 0 ? th_try_alloc(sizeof(*g)) : NULL;
-	struct th_err err;
-
-	if (!g || id.len > sizeof(g->id)) {
-		free(g);
-		(void)!th_sqlite_release(store, id, epoch, &err);
-		return;
-	}
-	*g = (struct th_given){ .epoch = epoch, .id_len = id.len };
-	memcpy(g->id, id.ptr, id.len);
-	th_sqlite_given(s, g, false);
-	if (s->is_giving)
-		return;
-	s->is_giving = true;
-	th_group_commit(&s->group, &s->giving, on_given, s);
-}
-
-void th_sqlite_given(struct th_sqlite *s, struct th_given *list, bool done)
-{
-	for (struct th_given *g = list, *next; g; g = next) {
-		next = g->next;
-		if (done) {
-			free(g);
-			continue;
-		}
-		pthread_mutex_lock(&s->given_lock);
-		g->next = s->given;
-		s->given = g;
-		pthread_mutex_unlock(&s->given_lock);
-	}
-}
-
-static enum th_code give_one(struct th_sqlite *s, const struct th_given *g, struct th_err *err)
+static enum th_code release_one(struct th_sqlite *s, const struct th_held *held, struct th_err *err)
 {
 	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_placed_row r = {};
 	enum th_code code;
 
 	th_arena_init_try(&a, TH_EVENT_DATA_MAX * 2);
-	code = row_get(&s->writer, th_str_n(g->id, g->id_len), &a, &r, err);
-	/* Removed, damaged, or taken again since: nothing of it is ours to give. */
-	if (code == TH_ENOENT || code == TH_ECORRUPT ||
-	    (code == TH_OK && (r.row.epoch != g->epoch || !th_str_is(r.row.owner, s->owner.name))))
-		return TH_OK;
+	code = row_get(&s->taker, held->session_id, &a, &r, err);
+	if (code == TH_OK &&
+	    (r.row.epoch != held->epoch || !th_str_is(r.row.owner, s->owner.name)))
+		code = th_fail_fenced(err, held->session_id, held->epoch);
 	if (code != TH_OK)
 		return code;
 	r.row.epoch++;
 	r.row.owner = TH_STR("");
-	th_known_forget(s, r.row.session_id, r.number);
-	return lease_set(&s->writer, &r, err);
+	return lease_set(&s->taker, &r, err);
 }
 
-enum th_code th_sqlite_give(struct th_sqlite *s, struct th_given **ret_given, struct th_err *err)
+enum th_code th_sqlite_release_many(struct th_store *store, const struct th_held *list,
+				    size_t count, struct th_err *errs, struct th_err *err)
 {
-	enum th_code code = TH_OK;
+	struct th_sqlite *s = th_sqlite_of(store);
+	struct th_err local = { 0 };
+	enum th_code code;
 
-	pthread_mutex_lock(&s->given_lock);
-	*ret_given = s->given;
-	s->given = NULL;
-	pthread_mutex_unlock(&s->given_lock);
-	for (const struct th_given *g = *ret_given; g && code == TH_OK; g = g->next)
-		code = give_one(s, g, err);
+	if (!err)
+		err = &local;
+	code = th_sqlite_writable(s, err);
+	if (code != TH_OK)
+		return code;
+	pthread_mutex_lock(&s->writing);
+	code = taker_begin(s, err);
+	for (size_t i = 0; i < count && code == TH_OK; i++) {
+		errs[i].code = release_one(s, &list[i], &errs[i]);
+		if (!of_one(errs[i].code) && errs[i].code != TH_EFENCED)
+			code = th_fail(err, errs[i].code, "%s", errs[i].msg);
+	}
+	code = taker_end(s, code, err);
+	pthread_mutex_unlock(&s->writing);
 	return code;
 }

@@ -120,7 +120,6 @@ enum th_code th_sqlite_remove(struct th_store *store, const struct th_str *ids, 
 	enum th_code code = th_sqlite_writable(s, err);
 	struct th_err local;
 
-	assert(s->reading == 0 && "no remove from inside a callback of list or read");
 	if (code == TH_OK && count > TH_REMOVE_SESSIONS_MAX)
 		code = th_fail(err, TH_ELIMIT, "more than %d sessions cannot be deleted at once",
 			       TH_REMOVE_SESSIONS_MAX);

@@ -373,18 +373,6 @@ static int known_find(struct writing *w, const struct th_append *a, uint64_t has
 	return 0;
 }
 
-void th_known_forget(struct th_sqlite *s, struct th_str id, uint64_t number)
-{
-	uint64_t hash = th_hash64(id.ptr, id.len);
-
-	for (size_t i = 0; s->known && i < TH_KNOWN_PROBES; i++) {
-		struct th_known *k = &s->known[(hash + i) & (s->known_cap - 1)];
-
-		if (k->number == number)
-			k->epoch = -1; /* no append has this one */
-	}
-}
-
 /* Its place: where it is, or a free one, or that of another, which is looked up when it is wanted.
  */
 static struct th_known *known_slot(struct th_known *list, size_t cap, uint64_t hash,
@@ -652,7 +640,6 @@ void th_sqlite_settle(struct th_sqlite *s)
 static enum th_code transact(struct th_sqlite *s, struct th_batch *list, struct th_err *err)
 {
 	struct writing w = { .s = s, .db = &s->writer, .err = err };
-	struct th_given *given = NULL;
 	uint64_t before = 0;
 	enum th_code code = th_db_run(w.db, TH_SQL_BEGIN_IMMEDIATE, err);
 
@@ -672,8 +659,6 @@ static enum th_code transact(struct th_sqlite *s, struct th_batch *list, struct 
 	}
 	if (code == TH_OK)
 		code = write_out(&w);
-	if (code == TH_OK)
-		code = th_sqlite_give(s, &given, err);
 	if (code == TH_OK && s->recent_bytes > TH_STORE_RECENT_MAX)
 		code = th_recent_shorten(w.db, &s->recent_bytes, err);
 	if (code == TH_OK)
@@ -684,7 +669,6 @@ static enum th_code transact(struct th_sqlite *s, struct th_batch *list, struct 
 		th_sqlite_forget(s);
 	else if (w.next_place > before + 1)
 		th_sqlite_mark_write(s, w.next_place - 1);
-	th_sqlite_given(s, given, code == TH_OK);
 	return code;
 }
 

@@ -14,7 +14,10 @@
  * with it, on many by a lease that it renews, by the database's clock.
  *
  * Threads: one thread uses a handle; `commit` hands the batch to the store until
- * its callback, which runs on the loop's thread, never inside `commit`.
+ * its callback, which runs on the loop's thread, never inside `commit`.  Of a
+ * kind that is not `single`, other threads may call what takes, gives back or
+ * changes sessions at once: lease, lease_many, release, release_many, remove and
+ * commit_now.  They wait for each other and for the commit that is under way.
  */
 #ifndef TH_STORE_STORE_H
 #define TH_STORE_STORE_H
@@ -133,6 +136,14 @@ struct th_text_query {
 typedef enum th_code th_text_fn(void *ctx, uint64_t seq, struct th_str label, struct th_str text,
 				struct th_err *err);
 
+/* A session that is to be given back: held under this epoch. */
+struct th_held {
+	struct th_str session_id;
+	int64_t epoch;
+	/* It runs, and whoever finds it by `abandoned` goes on with it: of a kind that has that. */
+	bool hand_over;
+};
+
 struct th_store_kind {
 	const char *scheme, *summary; /* "sqlite": sqlite:PATH */
 	/* All its handles belong to one thread: the store is this process's memory.  Otherwise a
@@ -162,25 +173,23 @@ struct th_store_kind {
 	 * power cut may undo it, but never after something was appended under it. */
 	enum th_code (*lease)(struct th_store *s, struct th_str session_id, struct th_arena *a,
 			      struct th_session_row *ret, struct th_err *err);
-	/* The same for many sessions in one transaction (recovery): codes[i] says how ids[i] went.
+	/* The same for many sessions in one transaction: errs[i] says how ids[i] went.  `skip`: one
+	 * that somebody else has in hand just now is EBUSY, and not waited for.
 	 */
 	enum th_code (*lease_many)(struct th_store *s, const struct th_str *ids, size_t count,
-				   struct th_arena *a, struct th_session_row *rows,
-				   enum th_code *codes, struct th_err *err);
+				   bool skip, struct th_arena *a, struct th_session_row *rows,
+				   struct th_err *errs, struct th_err *err);
 	/* Does this runtime certainly hold what it has?  NULL: always.  When not, no effect may
 	 * begin: another one may have taken it meanwhile. */
 	bool (*holds)(struct th_store *s);
 	/* Gives it back.  EFENCED: it is not held under this epoch. */
 	enum th_code (*release)(struct th_store *s, struct th_str session_id, int64_t epoch,
 				struct th_err *err);
-	/* The same with what is written next, or before long: nobody waits, and nobody hears of it
-	 * when it is not held any more.  NULL: there is no such way. */
-	void (*release_soon)(struct th_store *s, struct th_str session_id, int64_t epoch);
+	/* The same for many in one transaction. */
+	enum th_code (*release_many)(struct th_store *s, const struct th_held *list, size_t count,
+				     struct th_err *errs, struct th_err *err);
 
-	/* Of a store that other machines use; NULL: it is of this one alone.
-	 * The same as release, but it runs, and whoever finds it by `abandoned` goes on with it. */
-	enum th_code (*hand_over)(struct th_store *s, struct th_str session_id, int64_t epoch,
-				  struct th_err *err);
+	/* Of a store that other machines use; NULL: it is of this one alone. */
 	/* What this runtime is to the others from now on; strings are copied. */
 	enum th_code (*announce)(struct th_store *s, const struct th_node *me, struct th_err *err);
 	/* All that live, and of the dead those that still have sessions; TH_FLEET_NODES_MAX at

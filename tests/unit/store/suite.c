@@ -953,7 +953,8 @@ void lab_leased_in_bulk(void **state)
 	struct th_store *one = lab_open(url, NULL), *two = lab_open(url, NULL);
 	static struct lab_log logs[20];
 	struct th_session_row rows[21];
-	enum th_code codes[21];
+	struct th_err errs[21] = {};
+	struct th_held held[2];
 	struct th_str ids[21];
 	struct th_arena arena;
 
@@ -971,20 +972,34 @@ void lab_leased_in_bulk(void **state)
 		ids[i] = th_str_of(logs[i].id);
 	}
 	ids[20] = TH_STR("nobody");
-	assert_int_equal(two->kind->lease_many(two, ids, 21, &arena, rows, codes, &err), TH_OK);
+	assert_int_equal(two->kind->lease_many(two, ids, 21, false, &arena, rows, errs, &err),
+			 TH_OK);
 	for (size_t i = 0; i < 21; i++) {
-		assert_int_equal(codes[i], i == 7 ? TH_EBUSY : i == 20 ? TH_ENOENT : TH_OK);
-		if (codes[i] != TH_OK)
+		assert_int_equal(errs[i].code, i == 7    ? TH_EBUSY
+					       : i == 20 ? TH_ENOENT
+							 : TH_OK);
+		if (errs[i].code != TH_OK)
 			continue;
 		assert_true(th_str_eq(rows[i].session_id, ids[i]));
 		logs[i].epoch = rows[i].epoch;
 		assert_int_equal(lab_append_now(two, &logs[i], 1), TH_OK);
 	}
 	assert_int_equal(lab_append_now(one, &logs[7], 1), TH_OK);
+	assert_non_null(strstr(errs[7].msg, "session s7 "));
+	/* Given back together; what is not held is passed over. */
+	held[0] = (struct th_held){ ids[3], logs[3].epoch, false };
+	held[1] = (struct th_held){ ids[4], logs[4].epoch + 1, false };
+	assert_int_equal(two->kind->release_many(two, held, 2, errs, &err), TH_OK);
+	assert_int_equal(errs[0].code, TH_OK);
+	assert_int_equal(errs[1].code, TH_EFENCED);
+	assert_int_equal(lab_append_now(two, &logs[3], 1), TH_EFENCED);
+	assert_int_equal(lab_append_now(two, &logs[4], 1), TH_OK);
+	assert_int_equal(one->kind->lease(one, ids[3], &arena, &rows[3], &err), TH_OK);
 	/* Rows that do not fit leave all as it was. */
 	th_arena_deinit(&arena);
 	th_arena_init(&arena, 2000);
-	assert_int_equal(two->kind->lease_many(two, ids, 20, &arena, rows, codes, &err), TH_ELIMIT);
+	assert_int_equal(two->kind->lease_many(two, ids, 20, false, &arena, rows, errs, &err),
+			 TH_ELIMIT);
 	th_arena_deinit(&arena);
 	lab_verify(two);
 	th_store_close(one);
