@@ -576,10 +576,11 @@ TH_API int thole_session_open(struct thole_runtime *rt, struct thole_agent *agen
 			      struct thole_session **ret, struct thole_error *err);
 
 /*
- * The same without waiting for a long log: a session with more than 1000 events is LOADING first,
- * while its log is read in pieces beside the loop and other sessions go on.  A message or a resume,
- * a pause and a cancel wait until it is open; other functions of the session read the rest of its
- * log at once.  What is wrong with its agent makes it LOST then.
+ * The same without waiting for the store: the session is LOADING first, while it is leased and its
+ * log read beside the loop and other sessions go on.  A message or a resume, a pause and a cancel
+ * wait until it is open; other functions of the session do the rest of that at once.  That it
+ * cannot be had (ENOENT, EBUSY), or what is wrong with its agent, makes it LOST then:
+ * thole_session_lost.
  */
 TH_API int thole_session_open_start(struct thole_runtime *rt, struct thole_agent *agent,
 				    const char *id, struct thole_session **ret,
@@ -723,6 +724,8 @@ TH_API int thole_session_state(const struct thole_session *s);      /* enum thol
 TH_API const char *thole_session_output(struct thole_session *s);
 /* Why it failed, reached a limit, or was lost; else NULL. */
 TH_API const char *thole_session_reason(struct thole_session *s);
+/* 0, or the error that made it LOST. */
+TH_API int thole_session_lost(struct thole_session *s, struct thole_error *err);
 /* The call_id of the first call that waits for a decision, as THOLE_NOTE_ASK has it, or NULL. */
 TH_API const char *thole_session_waits_for(struct thole_session *s);
 /* The whole state as a JSON object: what `thole plumb fold --state` prints. */
@@ -838,6 +841,10 @@ TH_API int thole_runtime_log_start(struct thole_runtime *rt, const char *session
 TH_API int thole_runtime_export_start(struct thole_runtime *rt, const char *session_id,
 				      thole_line_fn *fn, thole_done_fn *done, void *ctx,
 				      struct thole_reading **ret, struct thole_error *err);
+/* The page of thole_runtime_page, as one line. */
+TH_API int thole_runtime_page_start(struct thole_runtime *rt, const char *const *options,
+				    thole_line_fn *fn, thole_done_fn *done, void *ctx,
+				    struct thole_reading **ret, struct thole_error *err);
 TH_API int thole_runtime_blob_start(struct thole_runtime *rt, const char *hash, size_t offset,
 				    size_t len, thole_bytes_fn *fn, thole_done_fn *done, void *ctx,
 				    struct thole_reading **ret, struct thole_error *err);

@@ -333,6 +333,12 @@ struct thole_session *th_api_open_find(struct thole_runtime *rt, const char *id)
 
 /* A session as an object of a page. */
 void th_api_row_print(const struct th_session_row *row, struct th_jw *w);
+/* A page as it is asked for, with its own copy of the options; read on any thread. */
+struct th_api_page;
+int th_api_page_new(const char *const *options, struct th_api_page **ret, struct thole_error *err);
+struct th_api_page *th_api_page_free(struct th_api_page *p); /* takes NULL, returns NULL */
+TH_NODISCARD enum th_code th_api_page_print(struct th_api_page *p, struct th_store *store,
+					    struct th_buf *out, struct th_err *err);
 
 /* ---- watchers.c ---- */
 

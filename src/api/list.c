@@ -2,6 +2,8 @@
 /*
  * list.c - what the store has: the list of sessions, and the log of one.
  */
+#include <stdlib.h>
+
 #include "api/api.h"
 #include "base/text.h"
 #include "core/session.h"
@@ -67,7 +69,8 @@ int thole_runtime_list(struct thole_runtime *rt, const char *state, size_t limit
 /* ---- pages ------------------------------------------------------------------------------------
  */
 
-struct page {
+struct th_api_page {
+	struct th_arena memory; /* options */
 	struct th_jw w;
 	struct th_session_filter filter;
 	size_t limit, count;
@@ -96,7 +99,7 @@ void th_api_row_print(const struct th_session_row *row, struct th_jw *w)
 
 static enum th_code page_row(void *ctx, const struct th_session_row *row, struct th_err *err)
 {
-	struct page *p = ctx;
+	struct th_api_page *p = ctx;
 
 	if (p->count == p->limit) {
 		p->more = true;
@@ -109,7 +112,7 @@ static enum th_code page_row(void *ctx, const struct th_session_row *row, struct
 	return th_buf_check(p->w.out, "the page of sessions", err);
 }
 
-static enum th_code page_limit(struct th_str value, struct page *p, struct th_err *err)
+static enum th_code page_limit(struct th_str value, struct th_api_page *p, struct th_err *err)
 {
 	int64_t limit;
 
@@ -119,7 +122,7 @@ static enum th_code page_limit(struct th_str value, struct page *p, struct th_er
 	return TH_OK;
 }
 
-static enum th_code page_order(struct th_str value, struct page *p, struct th_err *err)
+static enum th_code page_order(struct th_str value, struct th_api_page *p, struct th_err *err)
 {
 	if (!th_str_is(value, "updated") && !th_str_is(value, "created"))
 		return th_fail(err, TH_EUSAGE, "order is updated or created");
@@ -128,7 +131,7 @@ static enum th_code page_order(struct th_str value, struct page *p, struct th_er
 	return TH_OK;
 }
 
-static enum th_code page_state(struct th_str value, struct page *p, struct th_err *err)
+static enum th_code page_state(struct th_str value, struct th_api_page *p, struct th_err *err)
 {
 	if (th_state_find(value) < 0)
 		return th_fail(err, TH_EUSAGE, "there is no state \"%.*s\"",
@@ -137,35 +140,35 @@ static enum th_code page_state(struct th_str value, struct page *p, struct th_er
 	return TH_OK;
 }
 
-static enum th_code page_user(struct th_str value, struct page *p, struct th_err *err)
+static enum th_code page_user(struct th_str value, struct th_api_page *p, struct th_err *err)
 {
 	(void)err;
 	p->filter.user = value;
 	return TH_OK;
 }
 
-static enum th_code page_agent(struct th_str value, struct page *p, struct th_err *err)
+static enum th_code page_agent(struct th_str value, struct th_api_page *p, struct th_err *err)
 {
 	(void)err;
 	p->filter.agent = value;
 	return TH_OK;
 }
 
-static enum th_code page_prefix(struct th_str value, struct page *p, struct th_err *err)
+static enum th_code page_prefix(struct th_str value, struct th_api_page *p, struct th_err *err)
 {
 	(void)err;
 	p->filter.prefix = value;
 	return TH_OK;
 }
 
-static enum th_code page_title(struct th_str value, struct page *p, struct th_err *err)
+static enum th_code page_title(struct th_str value, struct th_api_page *p, struct th_err *err)
 {
 	(void)err;
 	p->filter.title = value;
 	return TH_OK;
 }
 
-static enum th_code page_metadata(struct th_str value, struct page *p, struct th_err *err)
+static enum th_code page_metadata(struct th_str value, struct th_api_page *p, struct th_err *err)
 {
 	ptrdiff_t equals = th_str_find_char(value, '=');
 
@@ -176,7 +179,7 @@ static enum th_code page_metadata(struct th_str value, struct page *p, struct th
 	return TH_OK;
 }
 
-static enum th_code page_after(struct th_str value, struct page *p, struct th_err *err)
+static enum th_code page_after(struct th_str value, struct th_api_page *p, struct th_err *err)
 {
 	struct th_session_filter f = { 0 };
 	enum th_code code = th_cursor_parse(value, &f, err);
@@ -187,7 +190,7 @@ static enum th_code page_after(struct th_str value, struct page *p, struct th_er
 	return code;
 }
 
-static enum th_code page_text(struct th_str value, struct page *p, struct th_err *err)
+static enum th_code page_text(struct th_str value, struct th_api_page *p, struct th_err *err)
 {
 	(void)err;
 	p->filter.text = value;
@@ -196,7 +199,7 @@ static enum th_code page_text(struct th_str value, struct page *p, struct th_err
 
 static const struct {
 	const char *name;
-	enum th_code (*read)(struct th_str value, struct page *p, struct th_err *err);
+	enum th_code (*read)(struct th_str value, struct th_api_page *p, struct th_err *err);
 } page_options[] = {
 	{ "state", page_state },       { "user", page_user },   { "agent", page_agent },
 	{ "prefix", page_prefix },     { "title", page_title }, { "text", page_text },
@@ -205,7 +208,7 @@ static const struct {
 };
 
 /* One option. */
-static enum th_code option_read(const char *name, const char *value, struct page *p,
+static enum th_code option_read(const char *name, const char *value, struct th_api_page *p,
 				struct th_err *err)
 {
 	for (size_t i = 0; i < TH_COUNT(page_options); i++)
@@ -214,7 +217,7 @@ static enum th_code option_read(const char *name, const char *value, struct page
 	return th_fail(err, TH_EUSAGE, "there is no option \"%.64s\" of a page", name);
 }
 
-static int page_read(const char *const *options, struct page *p, struct thole_error *err)
+static int page_read(const char *const *options, struct th_api_page *p, struct thole_error *err)
 {
 	struct th_err e = { 0 };
 	int code = TH_OK;
@@ -234,12 +237,70 @@ static int page_read(const char *const *options, struct page *p, struct thole_er
 	return TH_OK;
 }
 
+struct th_api_page *th_api_page_free(struct th_api_page *p)
+{
+	if (!p)
+		return NULL;
+	th_buf_deinit(&p->cursor);
+	th_arena_deinit(&p->memory);
+	free(p);
+	return NULL;
+}
+
+/* Its own copy: who asks may be gone when it is read. */
+static const char *const *options_copy(struct th_api_page *p, const char *const *options)
+{
+	size_t count = 0;
+	const char **copy;
+
+	while (options && options[count])
+		count++;
+	copy = (const char **)th_arena_alloc(&p->memory, (count + 1) * sizeof(*copy));
+	for (size_t i = 0; copy && i < count; i++)
+		copy[i] = th_arena_cstr(&p->memory, th_str_of(options[i]));
+	if (copy)
+		copy[count] = NULL;
+	return copy;
+}
+
+int th_api_page_new(const char *const *options, struct th_api_page **ret, struct thole_error *err)
+{
+	struct th_api_page *p = th_alloc(sizeof(*p));
+	int code;
+
+	p->limit = TH_PAGE_SESSIONS;
+	th_arena_init(&p->memory, TH_JSON_SIZE_MAX);
+	th_buf_init(&p->cursor, TH_KIB);
+	code = page_read(options_copy(p, options), p, err);
+	p->filter.limit = p->limit + 1; /* whether there are more */
+	*ret = code ? th_api_page_free(p) : p;
+	return code;
+}
+
+enum th_code th_api_page_print(struct th_api_page *p, struct th_store *store, struct th_buf *out,
+			       struct th_err *err)
+{
+	enum th_code code;
+
+	p->w = th_jw(out);
+	p->count = 0;
+	p->more = false;
+	th_jw_object(&p->w);
+	th_jw_key(&p->w, TH_STR("sessions"));
+	th_jw_array(&p->w);
+	code = store->kind->list(store, &p->filter, page_row, p, err);
+	th_jw_array_end(&p->w);
+	if (p->more)
+		th_jw_kstr(&p->w, "next", th_buf_str(&p->cursor));
+	th_jw_object_end(&p->w);
+	return code ? code : th_buf_check(out, "the page of sessions", err);
+}
+
 int thole_runtime_page(struct thole_runtime *rt, const char *const *options, char **ret,
 		       struct thole_error *err)
 {
-	struct th_buf text = TH_BUF_INIT(TH_JSON_SIZE_MAX);
-	struct page p = { .w = th_jw(&text), .limit = TH_PAGE_SESSIONS };
-	struct th_store *store;
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
+	struct th_api_page *p = NULL;
 	struct th_err e = { 0 };
 	enum th_code bad;
 	int code = th_api_enter(rt, err);
@@ -247,26 +308,13 @@ int thole_runtime_page(struct thole_runtime *rt, const char *const *options, cha
 	if (!code && !ret)
 		code = th_api_fail(err, TH_EUSAGE, "there is no place for the page: ret is NULL");
 	if (!code)
-		code = page_read(options, &p, err);
+		code = th_api_page_new(options, &p, err);
 	if (code)
 		return code;
-	p.filter.limit = p.limit + 1; /* whether there are more */
-	th_buf_init(&p.cursor, TH_KIB);
-	store = th_runtime_store(rt->rt);
-	th_jw_object(&p.w);
-	th_jw_key(&p.w, TH_STR("sessions"));
-	th_jw_array(&p.w);
-	bad = store->kind->list(store, &p.filter, page_row, &p, &e);
-	th_jw_array_end(&p.w);
-	if (p.more)
-		th_jw_kstr(&p.w, "next", th_buf_str(&p.cursor));
-	th_jw_object_end(&p.w);
-	if (!bad)
-		bad = th_buf_check(&text, "the page of sessions", &e);
+	bad = th_api_page_print(p, th_runtime_store(rt->rt), &text, &e);
+	th_api_page_free(p);
 	if (!bad)
 		*ret = th_api_copy(th_buf_str(&text));
-	th_buf_deinit(&text);
-	th_buf_deinit(&p.cursor);
 	return th_api_out(bad, &e, err);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reading.c - logs, exports and blobs, read beside the loop and given to the program from it.
+ * reading.c - logs, exports, blobs and pages of sessions, read beside the loop and given to the program from it.
  */
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 
 #define REUSE_MAX TH_MIB /* a larger buffer is freed after its piece */
 
-enum kind { READ_LOG, READ_EXPORT, READ_BLOB, READ_NODES };
+enum kind { READ_LOG, READ_EXPORT, READ_BLOB, READ_NODES, READ_PAGE };
 
 struct thole_reading {
 	struct th_read job;
@@ -29,6 +29,7 @@ struct thole_reading {
 	struct th_log_read log;
 	struct th_buf text; /* lines, or the blob */
 	size_t ends[TH_READ_PIECE_EVENTS], count;
+	struct th_api_page *page;
 	struct th_digest hash;
 	size_t offset, len;
 	size_t id_len;
@@ -47,6 +48,7 @@ static void reading_free(struct thole_reading *r)
 		r->next->prev = r->prev;
 	if (!r->rt->ending)
 		th_loop_defer(r->rt->loop, &r->rt->deliver); /* thole_runtime_run may end */
+	th_api_page_free(r->page);
 	th_buf_deinit(&r->text);
 	free(r);
 }
@@ -153,6 +155,11 @@ static enum th_code run(struct th_read *job, struct th_store *store, struct th_e
 	case READ_NODES:
 		return store->kind->nodes ? store->kind->nodes(store, id, take_node, r, err)
 					  : TH_OK;
+	case READ_PAGE: {
+		enum th_code code = th_api_page_print(r->page, store, &r->text, err);
+
+		return code ? code : line_end(r, err);
+	}
 	case READ_BLOB:
 		break;
 	}
@@ -320,6 +327,26 @@ int thole_runtime_nodes_start(struct thole_runtime *rt, const char *session_id, 
 		return code;
 	r = reading_new(rt, READ_NODES, session_id, done, ctx);
 	r->fn = fn;
+	return begin(r, th_runtime_reader(rt->rt), ret, err);
+}
+
+int thole_runtime_page_start(struct thole_runtime *rt, const char *const *options,
+			     thole_line_fn *fn, thole_done_fn *done, void *ctx,
+			     struct thole_reading **ret, struct thole_error *err)
+{
+	struct th_api_page *page = NULL;
+	struct thole_reading *r;
+	int code = th_api_enter(rt, err);
+
+	if (!code && (!fn || !done))
+		code = th_api_fail(err, TH_EUSAGE, "a function is NULL");
+	if (!code)
+		code = th_api_page_new(options, &page, err);
+	if (code)
+		return code;
+	r = reading_new(rt, READ_PAGE, NULL, done, ctx);
+	r->fn = fn;
+	r->page = page;
 	return begin(r, th_runtime_reader(rt->rt), ret, err);
 }
 

@@ -82,6 +82,11 @@ const char *thole_session_reason(struct thole_session *s)
 		   : NULL;
 }
 
+int thole_session_lost(struct thole_session *s, struct thole_error *err)
+{
+	return s && s->lost ? th_api_out(s->why.code ?: TH_EIO, &s->why, err) : TH_OK;
+}
+
 const char *thole_session_waits_for(struct thole_session *s)
 {
 	struct th_buf name = TH_BUF_INIT(TH_EVENT_DATA_MAX);

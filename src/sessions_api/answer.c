@@ -140,6 +140,19 @@ void th_session_answer(struct th_access *a, const char *id, int status)
 	th_access_json(a, status, &json);
 }
 
+/* One that could not be opened, or was taken from this server. */
+static void answer_lost(struct th_access *a, struct thole_session *session)
+{
+	struct thole_error err = { 0 };
+	int code = session ? thole_session_lost(session, &err) : 0;
+
+	if (code == THOLE_EBUSY || code == THOLE_ENOENT)
+		th_access_error(a, &err);
+	else
+		th_access_fail(a, 503, "lost", "the session is not this server's any more: %s",
+			       code ? err.text : "the server ends");
+}
+
 static void on_waited(struct th_listener *l, const struct thole_note *note)
 {
 	struct wait *w = TH_CONTAINER_OF(l, struct wait, listener);
@@ -156,10 +169,7 @@ static void on_waited(struct th_listener *l, const struct thole_note *note)
 		wait_end(w);
 		th_session_answer(a, id, status);
 	} else {
-		const char *why = l->hub->session ? thole_session_reason(l->hub->session) : NULL;
-
-		th_access_fail(a, 503, "lost", "the session is not this server's any more: %s",
-			       why ? why : "the server ends");
+		answer_lost(a, l->hub->session);
 		wait_end(w);
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reads.c - what is read from the store beside the loop and answered when it is there: pages of
- * events, pictures, and sessions as files; and sessions that come in as files.
+ * sessions and of events, pictures, and sessions as files; and sessions that come in as files.
  */
 #include <stdlib.h>
 
@@ -58,6 +58,55 @@ static void answer_wait(struct answer *w, int code, const struct thole_error *er
 	}
 	answer_free(w);
 	th_access_error(a, err);
+}
+
+/* ---- a page of sessions ---- */
+
+static int on_sessions_line(void *ctx, const char *line, size_t len)
+{
+	struct answer *w = ctx;
+
+	th_buf_add_mem(&w->out, line, len);
+	return 0;
+}
+
+static void on_sessions(void *ctx, int code, const struct thole_error *err)
+{
+	struct answer *w = ctx;
+	struct th_access *a = w->access;
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = w->out;
+
+	w->out = (struct th_buf){ 0 };
+	answer_free(w);
+	if (code)
+		th_access_error(a, err);
+	else
+		th_access_json(a, 200, &json);
+}
+
+void th_api_sessions_list(struct th_access *a)
+{
+	static const char *const names[] = { "state",  "agent", "title", "text", "metadata",
+					     "prefix", "order", "limit", "after" };
+	struct th_buf values[TH_COUNT(names)];
+	const char *options[2 * TH_COUNT(names) + 3] = { "user", a->user };
+	struct thole_error err = { 0 };
+	struct answer *w = answer_new(a, TH_JSON_SIZE_MAX);
+	size_t at = 2;
+	int code;
+
+	for (size_t i = 0; i < TH_COUNT(names); i++) {
+		th_buf_init(&values[i], 8 * TH_KIB);
+		if (!th_access_query(a, names[i], &values[i]))
+			continue;
+		options[at++] = names[i];
+		options[at++] = values[i].ptr;
+	}
+	code = thole_runtime_page_start(a->server->rt, options, on_sessions_line, on_sessions, w,
+					&w->reading, &err);
+	for (size_t i = 0; i < TH_COUNT(names); i++)
+		th_buf_deinit(&values[i]);
+	answer_wait(w, code, &err);
 }
 
 /* ---- a page of events ---- */

@@ -183,37 +183,6 @@ void th_api_sessions_create(struct th_access *a)
 
 /* ---- look ---- */
 
-void th_api_sessions_list(struct th_access *a)
-{
-	static const char *const names[] = { "state",  "agent", "title", "text", "metadata",
-					     "prefix", "order", "limit", "after" };
-	struct th_buf values[TH_COUNT(names)];
-	const char *options[2 * TH_COUNT(names) + 3] = { "user", a->user };
-	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
-	struct thole_error err;
-	size_t at = 2;
-	char *page = NULL;
-	int code;
-
-	for (size_t i = 0; i < TH_COUNT(names); i++) {
-		th_buf_init(&values[i], 8 * TH_KIB);
-		if (!th_access_query(a, names[i], &values[i]))
-			continue;
-		options[at++] = names[i];
-		options[at++] = values[i].ptr;
-	}
-	code = thole_runtime_page(a->server->rt, options, &page, &err);
-	for (size_t i = 0; i < TH_COUNT(names); i++)
-		th_buf_deinit(&values[i]);
-	if (code) {
-		th_access_error(a, &err);
-		return;
-	}
-	th_buf_add_cstr(&json, page);
-	thole_free(page);
-	th_access_json(a, 200, &json);
-}
-
 void th_api_session_get(struct th_access *a)
 {
 	if (th_session_mine(a, NULL))

@@ -239,6 +239,88 @@ static void blobs_beside(void **state)
 	scripted_free(model);
 }
 
+/* A page beside the loop is the same as one in it; its options may be gone when it is read. */
+static void pages_beside(void **state)
+{
+	struct scripted *model = scripted_new(says_hello, NULL);
+	struct thole_runtime *rt = runtime_at(scripted_url(model), "memory:pages");
+	struct thole_agent *agent = agent_of("a");
+	struct got g = got_new();
+	char limit[] = "2", *page = NULL;
+	const char *options[] = { "limit", limit, "order", "created", NULL };
+	const char *const bad[] = { "limit", "0", NULL };
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct thole_session *s = NULL;
+		char id[8];
+
+		snprintf(id, sizeof(id), "s%d", i);
+		GOOD(thole_session_new(rt, agent, id, &s, &error));
+		GOOD(thole_session_run(s, "go", &error));
+		thole_session_free(s);
+	}
+	GOOD(thole_runtime_page(rt, options, &page, &error));
+	GOOD(thole_runtime_page_start(rt, options, on_line, on_done, &g, NULL, &error));
+	limit[0] = '1';
+	assert_int_equal(g.lines, 0);
+	GOOD(thole_runtime_run(rt, &error));
+	assert_int_equal(g.ended, 1);
+	assert_int_equal(g.code, THOLE_OK);
+	assert_int_equal(g.lines, 1);
+	assert_int_equal(g.text.len, strlen(page) + 1);
+	assert_memory_equal(g.text.ptr, page, strlen(page));
+	BAD(THOLE_EUSAGE, thole_runtime_page_start(rt, bad, on_line, on_done, &g, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_page_start(rt, NULL, NULL, on_done, &g, NULL, &error));
+	thole_free(page);
+	th_buf_deinit(&g.text);
+	thole_agent_free(agent);
+	GOOD(thole_runtime_free(rt));
+	scripted_free(model);
+}
+
+/* A session that cannot be had is LOST, and says why. */
+static void opened_beside(void **state)
+{
+	struct scripted *model = scripted_new(says_hello, NULL);
+	struct thole_runtime *one = runtime_at(scripted_url(model), url);
+	struct thole_runtime *two = runtime_at(scripted_url(model), url);
+	struct thole_agent *agent = agent_of("a");
+	struct thole_session *held = NULL, *s = NULL;
+
+	(void)state;
+	GOOD(thole_session_new(one, agent, "held", &held, &error));
+	GOOD(thole_session_run(held, "go", &error));
+	GOOD(thole_session_open_start(two, agent, "held", &s, &error));
+	assert_int_equal(thole_session_state(s), THOLE_LOADING);
+	GOOD(thole_session_lost(s, &error));
+	GOOD(thole_session_message(s, "go on", &error));
+	GOOD(thole_runtime_run(two, &error));
+	assert_int_equal(thole_session_state(s), THOLE_LOST);
+	BAD(THOLE_EBUSY, thole_session_lost(s, &error));
+	assert_non_null(strstr(error.text, "process"));
+	thole_session_free(s);
+	GOOD(thole_session_open_start(two, agent, "nobody", &s, &error));
+	GOOD(thole_runtime_run(two, &error));
+	BAD(THOLE_ENOENT, thole_session_lost(s, &error));
+	thole_session_free(s);
+	/* Who cannot wait is answered at once. */
+	GOOD(thole_session_open_start(two, agent, "held", &s, &error));
+	BAD(THOLE_EBUSY, thole_session_approve(s, "c1", "me", &error));
+	thole_session_free(s);
+	/* Given back, it is to be had, and what was said meanwhile is said then. */
+	thole_session_free(held);
+	GOOD(thole_runtime_free(one));
+	GOOD(thole_session_open_start(two, agent, "held", &s, &error));
+	GOOD(thole_session_message(s, "go on", &error));
+	GOOD(thole_session_wait(s, 20000, &error));
+	assert_int_equal(thole_session_state(s), THOLE_FINISHED);
+	thole_session_free(s);
+	thole_agent_free(agent);
+	GOOD(thole_runtime_free(two));
+	scripted_free(model);
+}
+
 /* A store of this machine alone has no other runtimes: what is for them says so. */
 static void alone(void **state)
 {
@@ -296,6 +378,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(in_a_file),   cmocka_unit_test(in_memory),
 		cmocka_unit_test(ended_early), cmocka_unit_test(blobs_beside),
+		cmocka_unit_test(pages_beside),
+		cmocka_unit_test(opened_beside),
 		cmocka_unit_test(alone),
 	};
 
