@@ -45,6 +45,7 @@ struct thole_runtime {
 	struct thole_screen *screens;
 	struct thole_computer *computers;
 	struct th_read *takeover;       /* a look that is under way; NULL: none */
+	struct th_tried *tried;         /* TH_FLEET_TRIED_MAX of them; NULL: none yet */
 	struct thole_reading *readings; /* beside the loop, that are not over */
 	struct thole_watcher *released; /* that get the notes they missed while held */
 	struct thole_session *sessions; /* all, in a list */
@@ -300,10 +301,11 @@ void th_api_sessions_close(struct thole_runtime *rt);
 
 /* ---- session_begin.c ---- */
 
-/* A stored one whose lease is taken already; `leased` is its row. */
+/* A stored one whose lease is taken already; `leased` is its row.  `from_dead`: all of it beside
+ * the loop, and where it cannot be opened it is handed on. */
 int th_api_session_open_leased(struct thole_runtime *rt, struct thole_agent *agent,
-			       const struct th_session_row *leased, struct thole_session **ret,
-			       struct thole_error *err);
+			       const struct th_session_row *leased, bool from_dead,
+			       struct thole_session **ret, struct thole_error *err);
 
 /* ---- session_look.c: what it is ---- */
 
@@ -361,11 +363,21 @@ void th_api_screens_end(struct thole_runtime *rt);
 /* ---- reading.c ---- */
 
 void th_api_readings_end(struct thole_runtime *rt);
-/* Opens it, and goes on with it if that is asked; `recovered` is told. */
-/* `leased`: its row, when its lease is taken already; NULL: it is not. */
+/* Opens it (th_api_session_open_leased), and goes on with it if that is asked; `recovered` is told.
+ */
 void th_api_recover_one(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
-			const struct th_session_row *leased, bool goes_on,
+			const struct th_session_row *leased, bool goes_on, bool from_dead,
 			thole_recovered_fn *recovered, void *ctx);
+
+/* ---- takeover.c ---- */
+
+/* A session that was taken from the dead, and when it may be taken again if it is left once more.
+ */
+struct th_tried {
+	uint64_t hash; /* of its name; 0: free */
+	uint64_t until_ms;
+	unsigned tries;
+};
 
 /* ---- computer.c ---- */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reading.c - logs, exports, blobs and pages of sessions, read beside the loop and given to the program from it.
+ * reading.c - logs, exports, blobs and pages of sessions, read beside the loop and given to the
+ * program from it.
  */
 #include <stdlib.h>
 

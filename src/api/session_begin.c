@@ -122,6 +122,8 @@ static size_t agent_rows(const struct thole_session *s, struct th_tool_row **ret
 struct beginning {
 	const char *id, *user, *metadata;    /* NULL: none */
 	bool in_pieces;                      /* a stored one with a long log is open later */
+	bool beside;                         /* so is any stored one */
+	bool from_dead;                      /* it was left behind by another runtime */
 	const struct th_session_row *leased; /* NULL: its lease is not taken */
 };
 
@@ -149,6 +151,8 @@ static int start(struct thole_runtime *rt, struct thole_agent *agent, const stru
 		.computer = agent && agent->see ? &computer : NULL,
 		.callbacks = agent ? &callbacks : NULL,
 		.in_pieces = b->in_pieces,
+		.beside = b->beside,
+		.from_dead = b->from_dead,
 		.leased = b->leased,
 	};
 	struct th_err e = { 0 };
@@ -282,11 +286,11 @@ int thole_session_new(struct thole_runtime *rt, struct thole_agent *agent, const
 	return thole_session_new_with(rt, agent, id ? options : NULL, ret, err);
 }
 
-static int open_stored(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
-		       const struct th_session_row *leased, bool in_pieces,
-		       struct thole_session **ret, struct thole_error *err)
+static int open_stored(struct thole_runtime *rt, struct thole_agent *agent,
+		       const struct beginning *b, struct thole_session **ret,
+		       struct thole_error *err)
 {
-	struct beginning b = { .id = id, .in_pieces = in_pieces, .leased = leased };
+	const char *id = b->id;
 	int code = check_start(rt, ret, err);
 
 	if (!code)
@@ -295,30 +299,37 @@ static int open_stored(struct thole_runtime *rt, struct thole_agent *agent, cons
 		code = th_api_agent_use(agent, rt->config, err);
 	if (!code && is_open(rt, id)) /* it would be its own rival */
 		code = th_api_fail(err, TH_EBUSY, "this runtime has session %s open", id);
-	return code ? code : start(rt, agent, NULL, &b, ret, err);
+	return code ? code : start(rt, agent, NULL, b, ret, err);
 }
 
 int thole_session_open(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
 		       struct thole_session **ret, struct thole_error *err)
 {
-	return open_stored(rt, agent, id, NULL, false, ret, err);
+	return open_stored(rt, agent, &(struct beginning){ .id = id }, ret, err);
 }
 
 int thole_session_open_start(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
 			     struct thole_session **ret, struct thole_error *err)
 {
-	return open_stored(rt, agent, id, NULL, true, ret, err);
+	const struct beginning b = { .id = id, .in_pieces = true, .beside = true };
+
+	return open_stored(rt, agent, &b, ret, err);
 }
 
 int th_api_session_open_leased(struct thole_runtime *rt, struct thole_agent *agent,
-			       const struct th_session_row *leased, struct thole_session **ret,
-			       struct thole_error *err)
+			       const struct th_session_row *leased, bool from_dead,
+			       struct thole_session **ret, struct thole_error *err)
 {
 	char id[TH_SESSION_ID_MAX + 1];
+	const struct beginning b = { .id = id,
+				     .in_pieces = true,
+				     .beside = from_dead,
+				     .from_dead = from_dead,
+				     .leased = leased };
 
 	memcpy(id, leased->session_id.ptr, leased->session_id.len);
 	id[leased->session_id.len] = '\0';
-	return open_stored(rt, agent, id, leased, true, ret, err);
+	return open_stored(rt, agent, &b, ret, err);
 }
 
 int thole_session_fork(struct thole_runtime *rt, struct thole_agent *agent, const char *id,

@@ -271,6 +271,7 @@ struct found {
 };
 
 struct search {
+	struct thole_runtime *rt;
 	thole_recover_fn *wants;
 	void *ctx;
 	struct found *first, **last;
@@ -297,7 +298,8 @@ static enum th_code search_row(void *ctx, const struct th_session_row *row, stru
 	struct found *f;
 
 	/* One that works for another is that one's to take up. */
-	if (!is_open(row->state) || th_delegated_by(row->metadata).len)
+	if (!is_open(row->state) || th_delegated_by(row->metadata).len ||
+	    th_runtime_has(s->rt->rt, row->session_id))
 		return TH_OK;
 	th_api_row_print(row, &w);
 	if (th_buf_check(&text, "a session", err) || !s->wants(s->ctx, text.ptr, &agent))
@@ -317,13 +319,12 @@ static enum th_code search_row(void *ctx, const struct th_session_row *row, stru
 }
 
 void th_api_recover_one(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
-			const struct th_session_row *leased, bool goes_on,
+			const struct th_session_row *leased, bool goes_on, bool from_dead,
 			thole_recovered_fn *recovered, void *ctx)
 {
 	struct thole_session *s = NULL;
 	struct thole_error why = { 0 };
-	int code = leased ? th_api_session_open_leased(rt, agent, leased, &s, &why)
-			  : thole_session_open_start(rt, agent, id, &s, &why);
+	int code = th_api_session_open_leased(rt, agent, leased, from_dead, &s, &why);
 
 	/* A log that this build would not have continued is open, but does not go on. */
 	if (!code && goes_on)
@@ -331,11 +332,47 @@ void th_api_recover_one(struct thole_runtime *rt, struct thole_agent *agent, con
 	recovered(ctx, id, s, code ? &why : NULL);
 }
 
+/* Taken and opened: as many as go into one transaction. */
+static enum th_code recover_some(struct thole_runtime *rt, struct search *s, bool resume,
+				 thole_recovered_fn *recovered, struct th_err *err)
+{
+	struct th_store *store = th_runtime_store(rt->rt);
+	struct th_str ids[TH_FLEET_CLAIM_MAX];
+	struct th_session_row *rows = th_alloc(TH_FLEET_CLAIM_MAX * sizeof(*rows));
+	struct th_err *errs = th_alloc(TH_FLEET_CLAIM_MAX * sizeof(*errs));
+	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
+	struct thole_error why = { 0 };
+	size_t count = 0;
+	enum th_code code;
+
+	th_arena_init(&memory, TH_BATCH_MEMORY_MAX);
+	for (struct found *f = s->first; f && count < TH_FLEET_CLAIM_MAX; f = f->next)
+		ids[count++] = th_str_of(f->id);
+	code = store->kind->lease_many(store, ids, count, false, &memory, rows, errs, err);
+	for (size_t i = 0; i < count && !code; i++) {
+		struct found *f = s->first;
+
+		s->first = f->next;
+		if (errs[i].code) {
+			(void)th_api_out(errs[i].code, &errs[i], &why);
+			recovered(s->ctx, f->id, NULL, &why);
+		} else {
+			th_api_recover_one(rt, f->agent, f->id, &rows[i], resume && f->goes_on,
+					   false, recovered, s->ctx);
+		}
+		th_api_agent_unref(f->agent);
+		free(f);
+	}
+	free(errs);
+	free(rows);
+	return code;
+}
+
 int thole_runtime_recover(struct thole_runtime *rt, thole_recover_fn *wants,
 			  thole_recovered_fn *recovered, void *ctx, bool resume,
 			  struct thole_error *err)
 {
-	struct search s = { .wants = wants, .ctx = ctx };
+	struct search s = { .rt = rt, .wants = wants, .ctx = ctx };
 	struct th_session_filter all = { .order = TH_LIST_CREATED };
 	struct th_store *store;
 	struct th_err e = { 0 };
@@ -349,13 +386,12 @@ int thole_runtime_recover(struct thole_runtime *rt, thole_recover_fn *wants,
 	s.last = &s.first;
 	store = th_runtime_store(rt->rt);
 	bad = store->kind->list(store, &all, search_row, &s, &e);
+	while (s.first && !bad)
+		bad = recover_some(rt, &s, resume, recovered, &e);
 	while (s.first) {
 		struct found *f = s.first;
 
 		s.first = f->next;
-		if (!bad && !th_runtime_has(rt->rt, th_str_of(f->id)))
-			th_api_recover_one(rt, f->agent, f->id, NULL, resume && f->goes_on,
-					   recovered, ctx);
 		th_api_agent_unref(f->agent);
 		free(f);
 	}

@@ -94,16 +94,64 @@ static enum th_code claim(struct th_read *job, struct th_store *store, struct th
 {
 	struct takeover *t = TH_CONTAINER_OF(job, struct takeover, job);
 
-	return store->kind->lease_many(store, t->ids, t->wanted, true, &t->memory, t->rows,
-				       t->errs, err);
+	return store->kind->lease_many(store, t->ids, t->wanted, true, &t->memory, t->rows, t->errs,
+				       err);
 }
+
+/* ---- those that could not be opened ---- */
+
+/* Its place, or that of whoever waits no longer. */
+static struct th_tried *tried_slot(struct thole_runtime *rt, uint64_t hash)
+{
+	struct th_tried *old;
+
+	if (!rt->tried)
+		rt->tried = th_alloc(TH_FLEET_TRIED_MAX * sizeof(*rt->tried));
+	old = rt->tried;
+	for (size_t i = 0; i < TH_FLEET_TRIED_MAX; i++) {
+		if (rt->tried[i].hash == hash)
+			return &rt->tried[i];
+		if (rt->tried[i].until_ms < old->until_ms)
+			old = &rt->tried[i];
+	}
+	return old;
+}
+
+static uint64_t hash_of(const char *id)
+{
+	return th_hash64(id, strlen(id)) | 1;
+}
+
+/* It was taken here, and is left again: an agent file is missing, or its log is damaged.  Another
+ * runtime may do better meanwhile. */
+static bool rests(struct thole_runtime *rt, const char *id)
+{
+	const struct th_tried *tried = rt->tried ? tried_slot(rt, hash_of(id)) : NULL;
+
+	return tried && tried->hash == hash_of(id) && th_loop_now_ms(rt->loop) < tried->until_ms;
+}
+
+static void note_tried(struct thole_runtime *rt, const char *id)
+{
+	struct th_tried *tried = tried_slot(rt, hash_of(id));
+	uint64_t now = th_loop_now_ms(rt->loop);
+	bool again =
+	    tried->hash == hash_of(id) && now < tried->until_ms + (uint64_t)TH_FLEET_RETRY_MAX_MS;
+
+	tried->hash = hash_of(id);
+	tried->tries = again ? TH_MIN(tried->tries + 1, 16u) : 0;
+	tried->until_ms = now + TH_MIN((uint64_t)TH_FLEET_RETRY_MS << tried->tries,
+				       (uint64_t)TH_FLEET_RETRY_MAX_MS);
+}
+
+/* ---- taking ---- */
 
 /* Those that are wanted. */
 static void choose(struct takeover *t)
 {
 	t->wanted = 0;
 	for (struct left *l = t->first; l && t->wanted < TH_FLEET_CLAIM_MAX; l = l->next) {
-		if (th_runtime_has(t->rt->rt, th_str_of(l->id)) ||
+		if (th_runtime_has(t->rt->rt, th_str_of(l->id)) || rests(t->rt, l->id) ||
 		    !t->wants(t->ctx, l->row, &l->agent))
 			continue;
 		t->chosen[t->wanted] = l;
@@ -133,8 +181,9 @@ static void on_claimed(struct th_read *job, enum th_code code, const struct th_e
 		failure = th_runtime_failure(rt->rt);
 		if (!failure && !code && !t->errs[i].code) {
 			taken++;
+			note_tried(rt, t->chosen[i]->id);
 			th_api_recover_one(rt, t->chosen[i]->agent, t->chosen[i]->id, &t->rows[i],
-					   true, t->recovered, t->ctx);
+					   true, true, t->recovered, t->ctx);
 			continue;
 		}
 		not_taken(t, t->chosen[i]->id, code ? err : failure ?: &t->errs[i]);

@@ -162,11 +162,14 @@
 
 /* store */
 #define TH_BLOB_MAX (64 * TH_MIB)
-#define TH_BATCH_EVENTS_MAX 65536          /* events of one transaction */
-#define TH_FORK_DEPTH_MAX 64               /* a fork of a fork of … */
-#define TH_STORE_PATH_MAX 3840             /* leaves room for the names beside it */
-#define TH_STORE_URL_MAX 2000              /* bytes of a server's */
-#define TH_FLEET_CLAIM_MAX 256             /* sessions of the dead, taken in one transaction */
+#define TH_BATCH_EVENTS_MAX 65536 /* events of one transaction */
+#define TH_FORK_DEPTH_MAX 64      /* a fork of a fork of … */
+#define TH_STORE_PATH_MAX 3840    /* leaves room for the names beside it */
+#define TH_STORE_URL_MAX 2000     /* bytes of a server's */
+#define TH_FLEET_CLAIM_MAX 256    /* sessions of the dead, taken in one transaction */
+#define TH_FLEET_TRIED_MAX 1024   /* of them, that are remembered for a while */
+#define TH_FLEET_RETRY_MS 1000    /* until one that was left again is taken again; doubles */
+#define TH_FLEET_RETRY_MAX_MS 600000
 #define TH_FLEET_NODES_MAX 1000            /* of one store */
 #define TH_FLEET_SECRET_MAX 512            /* bytes of the token with which nodes call each other */
 #define TH_FLEET_FORWARDS_MAX 16384        /* requests that one node passes on at a time */

@@ -41,6 +41,7 @@ struct th_runtime_session {
 	bool screen_first; /* found while it was read: its computer has to be there before */
 	bool in_pieces;    /* a long log is read beside the loop */
 	bool beside;       /* so is any log: nothing of it waits for the store */
+	bool from_dead;    /* where it cannot be opened, it is handed on */
 	bool configured;   /* fit_stored has read what it is run with */
 	struct th_start
 	    *start; /* how one with a long log was begun, for fit_stored; NULL: no more */

@@ -31,9 +31,9 @@ struct th_leases {
 	struct th_store *store;
 	struct th_reader *writer;
 	struct th_loop *loop;
-	struct queue give, take; /* asked for since the job began */
-	struct queue again;      /* could not be given back just now */
-	struct th_timer timer;   /* for these */
+	struct queue give, take;        /* asked for since the job began */
+	struct queue again;             /* could not be given back just now */
+	struct th_timer timer;          /* for these */
 	const struct th_lease *awaited; /* by th_lease_take_now */
 	bool ending;
 	/* The thread's while `asked`. */

@@ -110,8 +110,8 @@ static enum th_code take_group(struct th_runtime *rt, const struct found *f, siz
 	enum th_code code;
 
 	th_arena_init(&memory, TH_BATCH_MEMORY_MAX);
-	code = store->kind->lease_many(store, f->ids + from, count, false, &memory, rows, errs,
-				       err);
+	code =
+	    store->kind->lease_many(store, f->ids + from, count, false, &memory, rows, errs, err);
 	for (size_t i = 0; i < count && !code; i++) {
 		struct th_str id = f->ids[from + i];
 

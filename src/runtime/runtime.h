@@ -66,12 +66,16 @@ struct th_start {
 	/* What answers where the definition names code (driver/callbacks.h): of all its agents.
 	 * Copied; its ctx lives as long as the session is open. */
 	const struct th_callbacks *callbacks;
-	/* A stored session (agent NULL) is leased and its log read beside the loop, where the kind
-	 * of store has another thread; else a log of more than TH_OPEN_EVENTS_MAX events is read in
-	 * pieces.  `ready` is then called from there, also to tell what is wrong. */
+	/* A stored session with more than TH_OPEN_EVENTS_MAX events: its log is read beside the
+	 * loop, and `ready` is called from there, also to tell what is wrong with its agent. */
 	bool in_pieces;
+	/* So is any log, and the lease is taken there, where the kind of store has another thread
+	 * (agent NULL). */
+	bool beside;
 	const struct th_session_row
 	    *leased; /* a stored one whose lease is taken; NULL: it is not */
+	/* It was taken from the dead: where it cannot be opened, whoever looks next may try. */
+	bool from_dead;
 };
 
 /*

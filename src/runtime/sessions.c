@@ -67,8 +67,7 @@ void th_runtime_session_index(struct th_runtime_session *s)
  */
 static bool is_long(const struct th_runtime_session *s)
 {
-	return s->stored &&
-	       (s->beside || (s->in_pieces && s->row.head_seq > TH_OPEN_EVENTS_MAX));
+	return s->stored && (s->beside || (s->in_pieces && s->row.head_seq > TH_OPEN_EVENTS_MAX));
 }
 
 /* The log's first event says what it is run with.  One with a computer stops here: that is opened
@@ -124,8 +123,7 @@ static enum th_code with_driver(struct th_runtime_session *s, struct th_err *err
 static void give_to(const struct th_runtime_session *s, bool hand_over)
 {
 	if (s->stored)
-		th_lease_give(s->rt->leases,
-			      &(struct th_held){ s->id, s->row.epoch, hand_over });
+		th_lease_give(s->rt->leases, &(struct th_held){ s->id, s->row.epoch, hand_over });
 }
 
 /* The lease would also end with this process; giving it back is a courtesy to others. */
@@ -140,7 +138,7 @@ static void start_over(struct th_runtime_session *s, const struct th_err *err)
 	void *ctx = s->ready_ctx;
 	struct th_err copy = *err;
 
-	give_back(s);
+	give_to(s, s->from_dead);
 	s->executor = th_executor_client_free(s->executor);
 	/* Nothing of a session that never began is worth coming back for. */
 	if (!s->stored)
@@ -276,7 +274,8 @@ static enum th_code take(struct th_runtime_session *s, const struct th_start *st
 	if (code)
 		return code;
 	code = TH_ENOENT;
-	s->beside = s->in_pieces && !start->agent && !store->kind->single;
+	s->beside = start->beside && !start->agent && !store->kind->single;
+	s->from_dead = start->from_dead;
 	if (s->beside && !start->leased) {
 		s->id = th_arena_str(&s->memory, start->session_id);
 		code = keep_start(s, start, err);
@@ -348,7 +347,7 @@ enum th_code th_runtime_start(struct th_runtime *rt, const struct th_start *star
 		}
 	}
 	if (code) {
-		give_back(s);
+		give_to(s, s->from_dead);
 		th_runtime_session_free(s);
 	}
 	return code;

@@ -599,8 +599,7 @@ static enum th_code memory_release_many(struct th_store *store, const struct th_
 {
 	(void)err;
 	for (size_t i = 0; i < count; i++)
-		errs[i].code =
-		    memory_release(store, list[i].session_id, list[i].epoch, &errs[i]);
+		errs[i].code = memory_release(store, list[i].session_id, list[i].epoch, &errs[i]);
 	return TH_OK;
 }
 

@@ -147,7 +147,8 @@ static enum th_code sqlite_open(struct th_str rest, const struct th_store_option
 	s->owner = (struct th_owner)TH_OWNER_INIT;
 	s->mark_fd = -1;
 	th_buf_init_try(&s->rows, TH_RECENT_BYTES_MAX);
-	s->reader.busy_ms = s->writer.busy_ms = s->taker.busy_ms = options->busy_ms ?: TH_STORE_BUSY_MS;
+	s->reader.busy_ms = s->writer.busy_ms = s->taker.busy_ms =
+	    options->busy_ms ?: TH_STORE_BUSY_MS;
 	th_group_init(&s->group, &group_ops, s, options->loop);
 	pthread_mutex_init(&s->writing, NULL);
 	s->path = th_try_alloc(rest.len + 1);

@@ -147,8 +147,7 @@ static enum th_code release_one(struct th_sqlite *s, const struct th_held *held,
 
 	th_arena_init_try(&a, TH_EVENT_DATA_MAX * 2);
 	code = row_get(&s->taker, held->session_id, &a, &r, err);
-	if (code == TH_OK &&
-	    (r.row.epoch != held->epoch || !th_str_is(r.row.owner, s->owner.name)))
+	if (code == TH_OK && (r.row.epoch != held->epoch || !th_str_is(r.row.owner, s->owner.name)))
 		code = th_fail_fenced(err, held->session_id, held->epoch);
 	if (code != TH_OK)
 		return code;

@@ -191,11 +191,13 @@ static void at_the_edge(void **state)
 	GOOD(thole_runtime_run(p.rt, &error));
 	long_session(&p, "short", 8);
 	s = open_again(&p, "short");
+	assert_int_equal(thole_session_state(s), THOLE_LOADING);
+	GOOD(thole_runtime_run(p.rt, &error));
 	assert_int_equal(thole_session_state(s), THOLE_FINISHED);
 	BAD(THOLE_EUSAGE, thole_session_open_start(NULL, NULL, "short", &other, &error));
 	memset(too_long, 'a', sizeof(too_long) - 1);
 	BAD(THOLE_ELIMIT, thole_session_open_start(q.rt, NULL, too_long, &other, &error));
-	BAD(THOLE_ENOENT, thole_session_open_start(q.rt, NULL, "nobody", &other, &error));
+	BAD(THOLE_ENOENT, thole_session_open(q.rt, NULL, "nobody", &other, &error));
 	GOOD(thole_session_open(q.rt, q.agent, "ends", &other, &error)); /* waits for its log */
 	assert_int_equal(thole_session_state(other), THOLE_STOPPED);
 	place_close(&q);

@@ -376,10 +376,9 @@ static void alone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_a_file),   cmocka_unit_test(in_memory),
-		cmocka_unit_test(ended_early), cmocka_unit_test(blobs_beside),
-		cmocka_unit_test(pages_beside),
-		cmocka_unit_test(opened_beside),
+		cmocka_unit_test(in_a_file),    cmocka_unit_test(in_memory),
+		cmocka_unit_test(ended_early),  cmocka_unit_test(blobs_beside),
+		cmocka_unit_test(pages_beside), cmocka_unit_test(opened_beside),
 		cmocka_unit_test(alone),
 	};
 

@@ -975,9 +975,7 @@ void lab_leased_in_bulk(void **state)
 	assert_int_equal(two->kind->lease_many(two, ids, 21, false, &arena, rows, errs, &err),
 			 TH_OK);
 	for (size_t i = 0; i < 21; i++) {
-		assert_int_equal(errs[i].code, i == 7    ? TH_EBUSY
-					       : i == 20 ? TH_ENOENT
-							 : TH_OK);
+		assert_int_equal(errs[i].code, i == 7 ? TH_EBUSY : i == 20 ? TH_ENOENT : TH_OK);
 		if (errs[i].code != TH_OK)
 			continue;
 		assert_true(th_str_eq(rows[i].session_id, ids[i]));
