@@ -84,7 +84,9 @@ const char *thole_session_reason(struct thole_session *s)
 
 int thole_session_lost(struct thole_session *s, struct thole_error *err)
 {
-	return s && s->lost ? th_api_out(s->why.code ?: TH_EIO, &s->why, err) : TH_OK;
+	if (!s)
+		return th_api_fail(err, TH_EUSAGE, "the session is NULL");
+	return s->lost ? th_api_out(s->why.code ?: TH_EIO, &s->why, err) : TH_OK;
 }
 
 const char *thole_session_waits_for(struct thole_session *s)

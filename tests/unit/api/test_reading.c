@@ -249,6 +249,7 @@ static void pages_beside(void **state)
 	char limit[] = "2", *page = NULL;
 	const char *options[] = { "limit", limit, "order", "created", NULL };
 	const char *const bad[] = { "limit", "0", NULL };
+	static char too_long[TH_PATH_LEN_MAX + 2];
 
 	(void)state;
 	for (int i = 0; i < 3; i++) {
@@ -272,6 +273,10 @@ static void pages_beside(void **state)
 	assert_memory_equal(g.text.ptr, page, strlen(page));
 	BAD(THOLE_EUSAGE, thole_runtime_page_start(rt, bad, on_line, on_done, &g, NULL, &error));
 	BAD(THOLE_EUSAGE, thole_runtime_page_start(rt, NULL, NULL, on_done, &g, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_page_start(NULL, NULL, on_line, on_done, &g, NULL, &error));
+	memset(too_long, 'a', sizeof(too_long) - 1);
+	BAD(THOLE_ELIMIT, thole_runtime_page_start(rt, (const char *[]){ "title", too_long, NULL },
+						   on_line, on_done, &g, NULL, &error));
 	thole_free(page);
 	th_buf_deinit(&g.text);
 	thole_agent_free(agent);
@@ -294,6 +299,7 @@ static void opened_beside(void **state)
 	GOOD(thole_session_open_start(two, agent, "held", &s, &error));
 	assert_int_equal(thole_session_state(s), THOLE_LOADING);
 	GOOD(thole_session_lost(s, &error));
+	BAD(THOLE_EUSAGE, thole_session_lost(NULL, &error));
 	GOOD(thole_session_message(s, "go on", &error));
 	GOOD(thole_runtime_run(two, &error));
 	assert_int_equal(thole_session_state(s), THOLE_LOST);
