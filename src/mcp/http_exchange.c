@@ -163,20 +163,23 @@ static void say_login(struct th_mcp_exchange *e, struct th_err *err)
 	struct th_oauth_challenge c = {};
 	struct th_arena arena;
 	bool has_login = h->login && th_mcp_renew_token(h->login);
+	const char *unsafe = "";
 
 	th_arena_init(&arena, 16 * TH_OAUTH_TEXT_MAX);
 	(void)th_oauth_challenge_read(th_buf_str(&e->challenge), &arena, &c);
+	if (c.metadata.len && !th_oauth_is_safe(c.metadata))
+		unsafe = ", and names a document about it at an address that is not https";
 	if (h->token)
 		th_fail(err, TH_EUSAGE, "the server %.*s wants another token (HTTP status %d)",
 			TH_FMT(e->p->name), e->status);
 	else
 		th_fail(err, TH_EUSAGE,
-			"the server %.*s wants %s (HTTP status %d): thole mcp login %s",
+			"the server %.*s wants %s (HTTP status %d)%s: thole mcp login %s",
 			TH_FMT(e->p->name),
 			!has_login         ? "a login"
 			: e->status == 403 ? "more than the login allows"
 					   : "a new login",
-			e->status, h->url);
+			e->status, unsafe, h->url);
 	if (h->login && (e->status == 401 || th_str_is(c.error, "insufficient_scope")))
 		th_mcp_login_note(th_str_of(h->url), &c);
 	th_arena_deinit(&arena);

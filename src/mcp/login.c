@@ -258,8 +258,12 @@ void th_mcp_login_note(struct th_str url, const struct th_oauth_challenge *c)
 {
 	struct th_mcp_login l;
 	enum th_code code;
-	int lock = th_mcp_login_lock(url);
+	int lock = -1;
 
+	/* An address that is not read is not written down: the next login asks the server itself,
+	 * and says so. */
+	if (!c->metadata.len || th_oauth_is_safe(c->metadata))
+		lock = th_mcp_login_lock(url);
 	/* What cannot be written down costs the next login a question to the server. */
 	if (lock < 0)
 		return;

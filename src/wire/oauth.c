@@ -108,9 +108,11 @@ void th_oauth_authorize_put(const struct th_oauth_ask *ask, struct th_buf *out)
 	th_buf_deinit(&challenge);
 }
 
-/* A member of a form; false: it is not there, twice, or not well formed. */
-static bool take_member(struct th_str form, const char *name, struct th_arena *a,
-			struct th_str *ret)
+enum member { MEMBER_NONE, MEMBER_GOOD, MEMBER_BAD }; /* bad: twice, empty or not well formed */
+
+/* A member of a form; *ret is empty unless it is good. */
+static enum member take_member(struct th_str form, const char *name, struct th_arena *a,
+			       struct th_str *ret)
 {
 	struct th_buf plain = TH_BUF_INIT(TH_OAUTH_TOKEN_MAX);
 	int found = 0;
@@ -137,7 +139,7 @@ static bool take_member(struct th_str form, const char *name, struct th_arena *a
 	if (found == 1 && !plain.failed)
 		*ret = th_arena_str(a, th_buf_str(&plain));
 	th_buf_deinit(&plain);
-	return ret->len > 0;
+	return !found ? MEMBER_NONE : ret->len > 0 ? MEMBER_GOOD : MEMBER_BAD;
 }
 
 static enum th_code redirect_refused(struct th_str error, struct th_str more, struct th_err *err)
@@ -158,24 +160,27 @@ enum th_code th_oauth_redirect_read(struct th_str query, const struct th_oauth_a
 				    struct th_arena *a, struct th_str *ret_code, struct th_err *err)
 {
 	struct th_str state, iss, error, more;
+	enum member issuer, refusal;
 	ptrdiff_t at = th_str_find_char(query, '?');
 
 	if (at >= 0)
 		query = th_str_sub(query, (size_t)at + 1, query.len);
 	query = th_str_split(&query, '#');
-	if (!take_member(query, "state", a, &state) || !th_str_eq(state, ask->state))
+	if (take_member(query, "state", a, &state) != MEMBER_GOOD || !th_str_eq(state, ask->state))
 		return th_fail(err, TH_EPROTO, "that is no answer to this login");
 	/* Before anything else is believed: a code of another server must not go to this one. */
-	if (take_member(query, "iss", a, &iss) ? !th_str_eq(iss, ask->server->issuer)
-					       : ask->server->says_issuer)
+	issuer = take_member(query, "iss", a, &iss);
+	if (issuer == MEMBER_NONE ? ask->server->says_issuer
+				  : !th_str_eq(iss, ask->server->issuer))
 		return th_fail(err, TH_EPROTO,
 			       "the login was answered by another authorization server than the "
 			       "one asked");
-	if (take_member(query, "error", a, &error)) {
+	refusal = take_member(query, "error", a, &error);
+	if (refusal != MEMBER_NONE) {
 		(void)take_member(query, "error_description", a, &more);
 		return redirect_refused(error, more, err);
 	}
-	if (!take_member(query, "code", a, ret_code))
+	if (take_member(query, "code", a, ret_code) != MEMBER_GOOD)
 		return th_fail(err, TH_EPROTO, "the answer to this login has no code");
 	return TH_OK;
 }

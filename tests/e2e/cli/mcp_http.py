@@ -63,7 +63,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         need = "write" if m.get("params", {}).get("name") == "add" else "read"
         if scope is not None and need in scope.split():
             return False
-        told = 'Bearer resource_metadata="%s/.well-known/oauth-protected-resource/mcp", scope="%s"' % (self.place(), need)
+        place = "http://192.0.2.1" if self.options.fault == "metadata" else self.place()
+        told = 'Bearer resource_metadata="%s/.well-known/oauth-protected-resource/mcp", scope="%s"' % (place, need)
         if scope is None:
             self.answer(401, WWW_Authenticate=told)
         else:

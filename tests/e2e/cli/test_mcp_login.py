@@ -162,6 +162,14 @@ class Login(Http):
         self.assertFalse(self.file.exists())
         self.bad(1, "no login", "mcp", "logout", self.url)
 
+    def test_metadata_without_https(self):
+        """An address of a document that is not https is not written down, and a run and a login both say why."""
+        self.url = self.begin("--login", str(self.work / "login.json"), "--fault", "metadata")
+        said = self.run_agent("plain", call("t_look"), code=1)
+        self.assertIn("names a document about it at an address that is not https: thole mcp login", said)
+        self.assertNotIn("192.0.2.1", b"".join(p.read_bytes() for p in (self.folder / "state").rglob("*.json")).decode())
+        self.assertIn("not at an https address", self.log_in(code=1))
+
     def test_more(self):
         """A call that the login does not allow is refused before it does anything; the next login asks for that, too, as the same client."""
         self.log_in()
