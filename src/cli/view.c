@@ -86,6 +86,12 @@ void th_view_event(struct th_view *v, const struct th_event *ev, struct th_buf *
 	case TH_EV_QUESTION:
 		th_view_show_question(v, ev, data, out);
 		break;
+	case TH_EV_SAMPLED:
+		th_view_show_sampled(v, ev, data, out);
+		break;
+	case TH_EV_SERVER_TASK:
+		th_view_line(v, ev, "task", TH_VIEW_DIM, th_json_get_str(data, "task"), out);
+		break;
 	case TH_EV_PARKED:
 	case TH_EV_SETTLED:
 		th_view_show_parked(v, ev, data, out);

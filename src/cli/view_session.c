@@ -171,6 +171,20 @@ void th_view_show_verdict(struct th_view *v, const struct th_event *ev, const st
 	th_view_line(v, ev, "verdict", TH_VIEW_DIM, th_buf_str(&text), out);
 }
 
+void th_view_show_sampled(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+			  struct th_buf *out)
+{
+	struct th_str failed = th_json_get_str(data, "failed");
+	const struct th_json *content = th_json_get(th_json_get(data, "answer"), "content");
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+
+	if (failed.len)
+		th_buf_printf(&text, "none: %.*s", TH_FMT(failed));
+	else
+		th_buf_add(&text, th_json_get_str(content, "text"));
+	th_view_line(v, ev, "for a server", TH_VIEW_DIM, th_buf_str(&text), out);
+}
+
 void th_view_show_changed(struct th_view *v, const struct th_event *ev, const struct th_json *data,
 			  struct th_buf *out)
 {

@@ -16,6 +16,8 @@ TH_TABLE(ev_approval_decided, "A person, or policy, decided.", true)
 TH_TABLE(ev_intent, "An effect is about to start; durable before it does.", true)
 TH_TABLE(ev_outcome, "The one result of a call.", true)
 TH_TABLE(ev_question, "A call's server asks the person; an intent goes on with it.", true)
+TH_TABLE(ev_sampled, "The model answered what a call's server asked of it.", true)
+TH_TABLE(ev_server_task, "A call's server does it as a task, by whose name it is taken up.", true)
 TH_TABLE(ev_parked, "An effect of unknown outcome waits until a person says how it ended.", true)
 TH_TABLE(ev_settled, "A person said how such an effect ended.", true)
 TH_TABLE(ev_hook_started, "A program that is a hook is about to start; durable before it does.",
@@ -57,6 +59,8 @@ static const struct th_table *const tables[TH_EVENT_COUNT] = {
 	[TH_EV_INTENT] = &th_ev_intent_table,
 	[TH_EV_OUTCOME] = &th_ev_outcome_table,
 	[TH_EV_QUESTION] = &th_ev_question_table,
+	[TH_EV_SAMPLED] = &th_ev_sampled_table,
+	[TH_EV_SERVER_TASK] = &th_ev_server_task_table,
 	[TH_EV_PARKED] = &th_ev_parked_table,
 	[TH_EV_SETTLED] = &th_ev_settled_table,
 	[TH_EV_HOOK_STARTED] = &th_ev_hook_started_table,

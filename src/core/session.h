@@ -194,6 +194,11 @@ struct th_call {
 	/* Its server has asked in the middle of it: what takes the answer back to it, and its own
 	 * arguments meanwhile.  Then `reason` is the answer, and `approved` that there is one. */
 	struct th_str form, own_arguments;
+	/* What it asks for is a model's answer: that, once there is one, and how often it has. */
+	struct th_str sampled;
+	int samples;
+	bool sample, sample_over;
+	struct th_str task; /* its server's name of what it does for it, which outlives us; or "" */
 	struct th_str told, evidence, observation; /* PARKED, JUDGED: for the OUTCOME */
 	union {
 		int64_t elapsed_ms; /* the same */

@@ -46,7 +46,7 @@ struct th_call *th_step_call(struct th_step *st, unsigned phases)
 	return NULL;
 }
 
-static enum th_code no_call(struct th_step *st)
+enum th_code th_step_no_call(struct th_step *st)
 {
 	return th_fail(st->err, TH_EPROTO, "no open call fits this %s of \"%.*s\"",
 		       th_event_name(st->ev->kind), TH_FMT(th_utf8_cut(st->ev->call, 80)));
@@ -334,7 +334,7 @@ enum th_code th_on_approval_decided(struct th_step *st)
 	if (code)
 		return code;
 	if (!c || !th_call_asks(c))
-		return no_call(st);
+		return th_step_no_call(st);
 	if (c->phase == TH_CALL_ASKED && !th_str_is(d.digest, c->digest))
 		return th_fail(st->err, TH_EPROTO,
 			       "the decision is about another action than the one that waits");
@@ -407,37 +407,6 @@ static void note_unresolved(struct th_session *s, const struct th_call *c)
 				    c->class, c->status);
 }
 
-bool th_call_is_halfway(const struct th_call *c)
-{
-	return c->form.len && c->phase < TH_CALL_INTENDED;
-}
-
-/* The effect is over without an outcome: the call waits as one does that nobody has approved, and
- * what the person says goes on with it. */
-enum th_code th_on_question(struct th_step *st)
-{
-	struct th_session *s = st->s;
-	struct th_ev_question d;
-	struct th_call *c = th_step_call(st, 1u << TH_CALL_INTENDED);
-	enum th_code code = th_step_parse(st, &d);
-
-	if (code)
-		return code;
-	if (!c || !th_str_eq(d.effect_id, c->effect_id))
-		return no_call(st);
-	if (!c->form.len)
-		c->own_arguments = c->arguments;
-	c->form = th_arena_str(&s->turn, d.form);
-	c->arguments = th_arena_str(&s->turn, d.arguments);
-	c->question = true;
-	c->approved = false;
-	c->reason = TH_STR("its server asks a question");
-	c->told = TH_STR("\"" TH_UNKNOWN_SENTENCE "\""); /* should the run be stopped meanwhile */
-	c->evidence = c->observation = TH_STR("");
-	th_call_phase_set(c, TH_CALL_RECORDED);
-	return TH_OK;
-}
-
 enum th_code th_on_parked(struct th_step *st)
 {
 	struct th_session *s = st->s;
@@ -448,7 +417,7 @@ enum th_code th_on_parked(struct th_step *st)
 	if (code)
 		return code;
 	if (!c || !th_str_eq(d.effect_id, c->effect_id))
-		return no_call(st);
+		return th_step_no_call(st);
 	c->told = th_arena_str(&s->turn, d.output);
 	c->evidence = th_arena_str(&s->turn, d.evidence);
 	c->observation = th_arena_str(&s->turn, d.observation);
@@ -470,7 +439,7 @@ enum th_code th_on_settled(struct th_step *st)
 	if (code)
 		return code;
 	if (!c)
-		return no_call(st);
+		return th_step_no_call(st);
 	if (!th_str_eq(d.effect_id, c->effect_id))
 		return th_fail(st->err, TH_EPROTO, "the word is about another effect");
 	status = th_outcome_find(d.status);
@@ -499,7 +468,7 @@ enum th_code th_on_outcome(struct th_step *st)
 	if (code)
 		return code;
 	if (!c)
-		return no_call(st);
+		return th_step_no_call(st);
 	if (d.effect_id.len && !th_str_eq(d.effect_id, c->effect_id))
 		return th_fail(st->err, TH_EPROTO, "the outcome is of another effect");
 	status = th_outcome_find(d.status);

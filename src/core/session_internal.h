@@ -37,6 +37,8 @@ void th_call_phase_set(struct th_call *c, enum th_call_phase phase);
 /* All calls have their result, and nothing looks at it any more. */
 bool th_calls_settled(const struct th_session *s);
 struct th_call *th_step_call(struct th_step *st, unsigned phases);
+/* An error: no call fits the event. */
+enum th_code th_step_no_call(struct th_step *st);
 /* Emits FINISH or FAIL for the final output. */
 void th_step_finish(const struct th_session *s, struct th_effects *out);
 
@@ -131,11 +133,15 @@ void th_origins_print(const struct th_session *s, struct th_jw *w);
 /* session_call.c */
 enum th_code th_on_intent(struct th_step *st);
 enum th_code th_on_outcome(struct th_step *st);
+enum th_code th_on_parked(struct th_step *st);
+enum th_code th_on_settled(struct th_step *st);
+
+/* session_server.c */
 /* Its server waits for an answer: what it has done already, nobody knows. */
 bool th_call_is_halfway(const struct th_call *c);
 enum th_code th_on_question(struct th_step *st);
-enum th_code th_on_parked(struct th_step *st);
-enum th_code th_on_settled(struct th_step *st);
+enum th_code th_on_sampled(struct th_step *st);
+enum th_code th_on_server_task(struct th_step *st);
 
 /* session_stuck.c; all do nothing for an agent without `stuck`. */
 void th_stuck_init(struct th_step *st, const struct th_agent_stuck *options);

@@ -17,6 +17,7 @@ static const struct kind {
 	[TH_SIDE_GROUNDER] = { true, "the model that points" },
 	[TH_SIDE_CONDENSER] = { false, "the model that summarizes" },
 	[TH_SIDE_JUDGE] = { false, "the model that judges" },
+	[TH_SIDE_SAMPLER] = { false, "the model" },
 };
 
 struct th_side_request {

@@ -8,6 +8,8 @@
  * connections of all sessions.  Redirects are not followed, so a token goes to the
  * address it was meant for.
  *
+ * An older server (2024-11-05) has one stream for all its answers: http_old.c.
+ *
  * Where a server closes a stream before the answer and has numbered its events
  * (revisions up to 2025-11-25), the stream is taken up again behind the last one.  With
  * a session of these revisions it speaks unasked on a stream of its own (GET).
@@ -25,7 +27,6 @@
 
 static void send(struct th_mcp_process *p, struct th_str message)
 {
-	struct th_mcp_http_channel *h = th_mcp_http_of(p);
 	struct th_mcp_exchange *e;
 	struct th_rpc m;
 	int64_t id = 0;
@@ -39,10 +40,21 @@ static void send(struct th_mcp_process *p, struct th_str message)
 	e->is_first = th_str_is(m.method, "server/discover") || th_str_is(m.method, "initialize");
 	e->quiet = !e->id || th_str_is(m.method, "subscriptions/listen");
 	e->once = th_mcp_exchange_acts(e, &m);
-	if (h->login && th_mcp_renew_due(h->login) && th_mcp_renew_start(h->login))
+	th_mcp_http_dispatch(e);
+}
+
+void th_mcp_http_dispatch(struct th_mcp_exchange *e)
+{
+	struct th_mcp_http_channel *h = th_mcp_http_of(e->p);
+
+	if (h->login && th_mcp_renew_due(h->login) && th_mcp_renew_start(h->login)) {
 		e->waits = true;
-	else
-		th_mcp_exchange_start(e, false, e->once);
+	} else if (h->old && !h->endpoint.len && !e->carries) {
+		e->waits_place = true;
+		th_mcp_old_open(e->p);
+	} else {
+		th_mcp_exchange_start(e, e->carries, e->once);
+	}
 }
 
 /* A server that has a session for us may speak unasked: questions, and changes of its lists. */
@@ -73,7 +85,10 @@ static void on_renewed(void *ctx, bool good)
 			continue;
 		}
 		e->renewed |= e->status != 0;
-		if (good || !e->status) {
+		if ((good || !e->status) && h->old && !h->endpoint.len && !e->carries) {
+			e->waits_place = true; /* its stream waited for the token, too */
+			th_mcp_old_open(p);
+		} else if (good || !e->status) {
 			th_mcp_exchange_send_again(e);
 		} else {
 			th_mcp_exchange_refused(e);
@@ -108,6 +123,7 @@ static void on_end(void *ctx)
 
 	exchanges_free(h);
 	h->session[0] = '\0';
+	th_buf_clear(&h->endpoint);
 	th_mcp_process_over(p, &h->why);
 }
 
@@ -169,6 +185,7 @@ static enum th_code init(struct th_mcp_process *p, const struct th_mcp_process_s
 		return th_fail(err, TH_ELIMIT, "the server's address is too long");
 	*h = (struct th_mcp_http_channel){ .url = th_arena_cstr(&p->memory, spec->url) };
 	th_timer_init(&h->end, p->env->loop, on_end, p);
+	th_buf_init(&h->endpoint, 2 * TH_MCP_ENDPOINT_MAX);
 	p->channel = h;
 	code = h->url ? copy_headers(p, h, &spec->headers, err)
 		      : th_fail(err, TH_EUSAGE, "the server's address cannot be used");
@@ -219,6 +236,7 @@ static void free_(struct th_mcp_process *p)
 	th_timer_stop(&h->end);
 	if (h->session[0] && h->url)
 		end_session(p, h);
+	th_buf_deinit(&h->endpoint);
 	h->token = th_secret_free(h->token);
 	h->login = th_mcp_renew_free(h->login);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http.h - the way to a server at an address, for its own files alone: http.c (the transport) and
- * http_exchange.c (a message on its way).
+ * http.h - the way to a server at an address, for its own files alone: http.c (the transport),
+ * http_exchange.c (a message on its way) and http_old.c (servers of 2024-11-05).
  */
 #ifndef TH_MCP_HTTP_H
 #define TH_MCP_HTTP_H
@@ -25,6 +25,8 @@ struct th_mcp_exchange {
 	bool renewed; /* it was refused once, and a new token was asked for */
 	bool once;    /* what it asks for does something */
 	bool listens; /* the stream on which the server speaks unasked */
+	bool carries; /* that of an older server, on which its answers come, too */
+	bool waits_place; /* for where such a server takes messages */
 	uint64_t id;  /* of the request; 0: a notification, or an answer of ours */
 	int status, resumes;
 	char *text;          /* of the message; it must live as long as the fetch */
@@ -44,6 +46,9 @@ struct th_mcp_http_channel {
 	struct th_secret *token;              /* of token_env; or */
 	struct th_mcp_renew *login;           /* what a person has logged in for */
 	char session[TH_MCP_SESSION_MAX + 1]; /* Mcp-Session-Id; empty: none */
+	bool old;               /* it is a server of 2024-11-05: HTTP+SSE */
+	int refused;            /* the status that made us think so */
+	struct th_buf endpoint; /* where its messages go; empty: it has not said */
 	struct th_mcp_exchange *exchanges;
 	struct th_timer end; /* a server is ended from outside of its callbacks */
 	struct th_err why;
@@ -65,6 +70,23 @@ static inline void th_mcp_http_add(struct th_fetch_header *list, size_t *count, 
 	list[(*count)++] = (struct th_fetch_header){ name, value };
 }
 
+/* ---- http.c ---- */
+
+/* Sends a message of its own, now or when that can be. */
+void th_mcp_http_dispatch(struct th_mcp_exchange *e);
+
+/* ---- http_old.c ---- */
+
+/* The first message was refused as an older server does; it is sent again there.  False: it is
+ * none of these. */
+bool th_mcp_old_begin(struct th_mcp_exchange *e);
+/* Opens the stream of such a server, unless it is open. */
+void th_mcp_old_open(struct th_mcp_process *p);
+/* Where messages go: those that wait are sent. */
+void th_mcp_old_endpoint(struct th_mcp_exchange *e, struct th_str named);
+/* Its stream has ended, and with it what the server knows of us. */
+void th_mcp_old_over(struct th_mcp_exchange *e, const struct th_fetch_result *r);
+
 /* ---- http_exchange.c ---- */
 
 /* It is in p's list; nothing is sent yet. */
@@ -73,6 +95,9 @@ void th_mcp_exchange_free(struct th_mcp_exchange *e);
 /* `resume`: a stream is asked for, else the message is sent; `once`: on a connection of its own. */
 void th_mcp_exchange_start(struct th_mcp_exchange *e, bool resume, bool once);
 void th_mcp_exchange_send_again(struct th_mcp_exchange *e);
+/* Why it has no answer, in a sentence. */
+void th_mcp_exchange_say(struct th_mcp_exchange *e, const struct th_fetch_result *r,
+			 struct th_err *err);
 /* What was refused stays refused: its end, as that of a fetch.  It has gone, and others may have.
  */
 void th_mcp_exchange_refused(struct th_mcp_exchange *e);

@@ -76,7 +76,9 @@ static bool on_data(void *ctx, struct th_str bytes)
 	}
 	e->p->client.heard_for = e->id;
 	while ((got = th_sse_next(&e->events, &bytes, &event, &err)) > 0)
-		if (event.data.len && (!event.name.len || th_str_is(event.name, "message"))) {
+		if (e->carries && th_str_is(event.name, "endpoint")) {
+			th_mcp_old_endpoint(e, event.data);
+		} else if (event.data.len && (!event.name.len || th_str_is(event.name, "message"))) {
 			e->resumes = e->listens ? 0 : e->resumes;
 			th_mcp_process_take(e->p, event.data);
 		}
@@ -185,8 +187,8 @@ static void say_login(struct th_mcp_exchange *e, struct th_err *err)
 	th_arena_deinit(&arena);
 }
 
-static void say_status(struct th_mcp_exchange *e, const struct th_fetch_result *r,
-		       struct th_err *err)
+void th_mcp_exchange_say(struct th_mcp_exchange *e, const struct th_fetch_result *r,
+			 struct th_err *err)
 {
 	struct th_str name = e->p->name;
 
@@ -219,8 +221,9 @@ static bool renews(struct th_mcp_exchange *e)
 	return e->waits;
 }
 
-/* An answer that is no answer to its message.  `certain`: the server did nothing. */
-static void not_answered(struct th_mcp_exchange *e, const struct th_fetch_result *r)
+/* An answer that is no answer to its message.  `certain`: the server did nothing.  True: it is
+ * sent elsewhere. */
+static bool not_answered(struct th_mcp_exchange *e, const struct th_fetch_result *r)
 {
 	struct th_mcp_process *p = e->p;
 	/* Who refuses to go on with a stream has taken the message before. */
@@ -228,19 +231,28 @@ static void not_answered(struct th_mcp_exchange *e, const struct th_fetch_result
 				       e->status == 404 || e->status == 405);
 	struct th_err err = {};
 
-	say_status(e, r, &err);
+	th_mcp_exchange_say(e, r, &err);
 	/* What an older server says of `server/discover`, which it does not know. */
 	if (e->is_first && e->status / 100 == 4 && e->status != 401 && e->status != 403 &&
 	    th_mcp_client_silent(&p->client)) {
 		th_timer_start(&p->timer, (uint64_t)p->start_ms, 0);
-		return;
+		return false;
 	}
+	if (th_mcp_old_begin(e))
+		return true;
 	if (e->is_first || (e->status == 404 && e->has_session)) {
 		lose(p, e->id, certain, &err);
 		th_mcp_process_doom(p, &err); /* the session is over: a new one is begun */
-		return;
+		return false;
 	}
 	lose(p, e->id, certain, &err);
+	return false;
+}
+
+/* Of an older server: it has taken the message, and answers on its stream. */
+static bool is_taken(const struct th_mcp_exchange *e, const struct th_fetch_result *r)
+{
+	return th_mcp_http_of(e->p)->old && r->end == TH_FETCH_OK;
 }
 
 static void on_done(void *ctx, const struct th_fetch_result *r)
@@ -255,15 +267,20 @@ static void on_done(void *ctx, const struct th_fetch_result *r)
 		return; /* which frees it */
 	if (listens_again(e, r) || resumes(e, r) || renews(e))
 		return;
+	if (e->carries) {
+		th_mcp_old_over(e, r);
+		return;
+	}
 	th_rpc_read(body, &m);
 	if (m.kind == TH_RPC_RESULT || m.kind == TH_RPC_ERROR)
 		th_mcp_process_take(p, body);
-	if (p->stage != TH_MCP_DOOMED && !e->quiet &&
+	if (p->stage != TH_MCP_DOOMED && !e->quiet && !is_taken(e, r) &&
 	    (is_waited_for(e) ||
 	     (e->is_first && p->stage == TH_MCP_STARTING &&
 	      p->client.discover_id + p->client.initialize_id != 0 &&
-	      (e->id == p->client.discover_id || e->id == p->client.initialize_id))))
-		not_answered(e, r);
+	      (e->id == p->client.discover_id || e->id == p->client.initialize_id))) &&
+	    not_answered(e, r))
+		return;
 	th_mcp_exchange_free(e);
 }
 
@@ -300,7 +317,7 @@ void th_mcp_exchange_start(struct th_mcp_exchange *e, bool resume, bool once)
 	size_t count = 0;
 	struct th_fetch_request r = {
 		.method = resume ? "GET" : "POST",
-		.url = th_str_of(h->url),
+		.url = h->old && !e->carries ? th_buf_str(&h->endpoint) : th_str_of(h->url),
 		.headers = list,
 		.secret = th_mcp_http_token(h),
 		.body = resume ? NULL : &e->piece,
@@ -387,7 +404,7 @@ void th_mcp_exchange_send_again(struct th_mcp_exchange *e)
 	th_buf_clear(&e->challenge);
 	e->status = 0;
 	/* What is refused may be a stream that is taken up: its message is not sent twice. */
-	if (e->resumes || e->listens)
+	if (e->resumes || e->listens || e->carries)
 		th_mcp_exchange_start(e, true, false);
 	else
 		th_mcp_exchange_start(e, false, e->once);

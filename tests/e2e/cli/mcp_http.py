@@ -2,15 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tests' server of tools (mcp_server.py) at an address: streamable HTTP of both eras, in one process of threads.
 
-    mcp_http.py [the options of mcp_server.py] [--token TOKEN | --login FILE] [--fault NAME]
+    mcp_http.py [the options of mcp_server.py] [--token TOKEN | --login FILE] [--fault NAME] [--old]
 
 FILE is JSON: {"issuer": URL, "tokens": {TOKEN: SCOPE}}; a call of the tool add wants the scope "write", all else "read".
+
+--old: only HTTP+SSE of 2024-11-05.
 
 Prints its address.  Writes each request to received.jsonl: {"http": METHOD, "headers": {…}, …the message}.
 """
 
 import http.server
 import json
+import queue
 import sys
 import threading
 
@@ -34,6 +37,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     kept = {}     # event id -> what comes behind it
     session = None  # the one that there is
+    streams = {}    # of --old: session -> what is to be said
+    opened = 0
     options = None
 
     def log_message(self, *args):
@@ -79,8 +84,43 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return True
         return False
 
+    def old_stream(self):
+        """HTTP+SSE of 2024-11-05: answers come on this stream, which ends as `fault` says."""
+        fault, streams = self.options.fault, self.streams
+        Handler.opened += 1
+        at = "s%d" % Handler.opened
+        streams[at] = queue.SimpleQueue()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        place = "http://192.0.2.1/messages" if fault == "elsewhere" else "/messages?session=" + at
+        self.wfile.write(b": hello\n\nevent: endpoint\ndata: %s\n\n" % place.encode())
+        while (message := streams[at].get()) is not None:
+            self.wfile.write(b"event: message\ndata: %s\n\n" % json.dumps(message).encode())
+        self.close_connection = True
+
+    def old_message(self, m):
+        at = self.path.partition("session=")[2]
+        if at not in self.streams:
+            self.answer(405 if self.path == "/mcp" else 404)
+            return
+        server = self.server.tools
+        server.local.out = out = []
+        if m.get("method") == "tools/call" and m["params"]["name"] == "crash":
+            self.streams.pop(at).put(None)
+        else:
+            server.hear(m)
+        self.answer(202, b"Accepted", "text/plain")
+        for message in out:
+            self.streams[at].put(message)
+
     def do_GET(self):
         self.note({"path": self.path})
+        if self.options.old:
+            if not self.refused({}):
+                self.old_stream()
+            return
         if self.options.login and self.path == "/.well-known/oauth-protected-resource/mcp":
             with open(self.options.login, encoding="utf-8") as f:
                 issuer = json.load(f)["issuer"]
@@ -105,6 +145,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         m = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.note(m)
         if self.refused(m):
+            return
+        if self.options.old:
+            self.old_message(m)
             return
         params = m.get("params", {})
         modern = META + "protocolVersion" in params.get("_meta", {})
@@ -162,8 +205,9 @@ def own_option(name):
 
 def main():
     token, login = own_option("--token"), own_option("--login")
+    old = "--old" in sys.argv and not sys.argv.remove("--old")
     Handler.options = mcp_server.options()
-    Handler.options.token, Handler.options.login = token, login
+    Handler.options.token, Handler.options.login, Handler.options.old = token, login, old
     mcp_server.TOOLS.append({"name": "cut", "description": "Cuts the connection.", "inputSchema": {"type": "object"}})
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.handle_error = lambda request, address: None  # who asks may have gone

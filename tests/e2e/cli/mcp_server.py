@@ -66,13 +66,16 @@ class Server:
             m = json.loads(line)
             self.log.write(json.dumps(m) + "\n")
             self.log.flush()
-            if "method" in m:
-                self.on(m)
-            elif m.get("id") == self.ids and self.asked:
-                if "roots" in m["result"]:
-                    self.text(self.asked, m["result"]["roots"][0]["uri"])
-                else:
-                    self.register(self.asked, m["result"])
+            self.hear(m)
+
+    def hear(self, m):
+        if "method" in m:
+            self.on(m)
+        elif m.get("id") == self.ids and self.asked:
+            if "roots" in m["result"]:
+                self.text(self.asked, m["result"]["roots"][0]["uri"])
+            else:
+                self.register(self.asked, m["result"])
 
     def on(self, m):
         method = m["method"]
