@@ -386,13 +386,13 @@
 #define TH_MCP_ENDPOINT_MAX (4 * TH_KIB) /* where an older server's messages go */
 #define TH_MCP_TASK_MAX 256              /* name of a task of a server */
 #define TH_MCP_TASK_TTL_MS 86400000      /* how long a server is asked to keep one */
-#define TH_MCP_POLL_MS 1000              /* between two looks at it, where the server says nothing */
+#define TH_MCP_POLL_MS 1000 /* between two looks at it, where the server says nothing */
 #define TH_MCP_POLL_MS_MIN 100
 #define TH_MCP_POLL_MS_MAX 30000
-#define TH_MCP_SAMPLES_MAX 8                /* answers of a model that a server gets in one call */
-#define TH_MCP_SAMPLE_TOKENS_MAX 4096       /* of one of them */
-#define TH_MCP_COMPLETIONS_MAX 100          /* values of one argument */
-#define TH_MCP_SITES_MAX 256                /* servers of whom sessions share what is known */
+#define TH_MCP_SAMPLES_MAX 8             /* answers of a model that a server gets in one call */
+#define TH_MCP_SAMPLE_TOKENS_MAX 4096    /* of one of them */
+#define TH_MCP_COMPLETIONS_MAX 100       /* values of one argument */
+#define TH_MCP_SITES_MAX 256             /* servers of whom sessions share what is known */
 #define TH_OAUTH_TEXT_MAX (2 * TH_KIB)   /* an address, a name or a scope that somebody else says */
 #define TH_OAUTH_TOKEN_MAX (16 * TH_KIB) /* a token */
 #define TH_OAUTH_JSON_MAX (64 * TH_KIB)  /* a document or an answer of theirs */

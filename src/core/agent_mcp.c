@@ -396,6 +396,15 @@ static bool is_wanted(const struct th_agent_mcp *s, struct th_str offer)
 	return false;
 }
 
+/* A call at an address does not outlive us otherwise; a program is the executor's, and needs none.
+ */
+static bool is_task(const struct th_agent_mcp *s, const struct th_json *tool)
+{
+	struct th_str support = th_json_get_str(th_json_get(tool, "execution"), "taskSupport");
+
+	return th_str_is(support, "required") || (s->url.len && th_str_is(support, "optional"));
+}
+
 static void choose(struct chooser *c, const struct th_json *tool, bool offered)
 {
 	const struct th_agent_mcp *s = c->choice->server;
@@ -432,6 +441,7 @@ static void choose(struct chooser *c, const struct th_json *tool, bool offered)
 			.parameters = th_buf_str(&schema),
 			.class = th_str_of(th_class_name(class_of(s, tool, own))),
 			.ask = matches(&s->approve, own),
+			.as_task = is_task(s, tool),
 		};
 
 		put_description(tool, &description);

@@ -59,7 +59,8 @@ bool th_agent_mcp_may_have(const struct th_objects *servers, struct th_str tool)
 	F(mcp_tool, str, description, "description", 0, "description for the model")        \
 	F(mcp_tool, raw, parameters, "parameters", TH_REQ, "JSON Schema of its arguments")  \
 	F(mcp_tool, str, class, "class", TH_REQ, "effect class of its calls")               \
-	F(mcp_tool, bool, ask, "ask", 0, "a person must approve each call")
+	F(mcp_tool, bool, ask, "ask", 0, "a person must approve each call")                 \
+	F(mcp_tool, bool, as_task, "as_task", 0, "the server does its calls as tasks")
 TH_STRUCT(mcp_tool)
 extern const struct th_table th_mcp_tool_table;
 

@@ -330,15 +330,15 @@ struct th_str th_outcome_sentence(struct th_str text);
 	  "what the person sees: question, and options to choose from; as those of ask") \
 	F(ev_question, raw, form, "form", TH_REQ, "what the tool needs to go on with the answer")
 
-#define TH_FIELDS_ev_sampled(F)                                                            \
-	F(ev_sampled, str, call_id, "call_id", TH_REQ, "the call")                         \
-	F(ev_sampled, raw, answer, "answer", 0,                                            \
-	  "what its server gets: role, content, model and stopReason; absent: it failed")  \
-	F(ev_sampled, str, failed, "failed", 0, "why there is no answer")                  \
+#define TH_FIELDS_ev_sampled(F)                                                           \
+	F(ev_sampled, str, call_id, "call_id", TH_REQ, "the call")                        \
+	F(ev_sampled, raw, answer, "answer", 0,                                           \
+	  "what its server gets: role, content, model and stopReason; absent: it failed") \
+	F(ev_sampled, str, failed, "failed", 0, "why there is no answer")                 \
 	F(ev_sampled, raw, usage, "usage", 0, "what it cost: requests, input, output, cost_nano")
 
-#define TH_FIELDS_ev_server_task(F)                                        \
-	F(ev_server_task, str, call_id, "call_id", TH_REQ, "the call")     \
+#define TH_FIELDS_ev_server_task(F)                                            \
+	F(ev_server_task, str, call_id, "call_id", TH_REQ, "the call")         \
 	F(ev_server_task, str, effect_id, "effect_id", TH_REQ, "the intent's") \
 	F(ev_server_task, str, task, "task", TH_REQ | TH_NONEMPTY, "the server's name of the task")
 
@@ -644,10 +644,11 @@ extern const struct th_table th_ev_session_created_table, th_ev_session_forked_t
     th_ev_message_table, th_ev_model_requested_table, th_ev_model_started_table,
     th_ev_model_answered_table, th_ev_model_failed_table, th_ev_call_table,
     th_ev_approval_requested_table, th_ev_approval_decided_table, th_ev_intent_table,
-    th_ev_outcome_table, th_ev_question_table, th_ev_sampled_table, th_ev_server_task_table, th_ev_parked_table, th_ev_settled_table,
-    th_ev_guardrail_table, th_ev_hook_started_table, th_ev_analysis_table, th_ev_handoff_table,
-    th_ev_delegation_started_table, th_ev_delegation_waits_table, th_ev_delegation_finished_table,
-    th_ev_code_table, th_ev_items_added_table, th_ev_items_removed_table, th_ev_condensation_table,
+    th_ev_outcome_table, th_ev_question_table, th_ev_sampled_table, th_ev_server_task_table,
+    th_ev_parked_table, th_ev_settled_table, th_ev_guardrail_table, th_ev_hook_started_table,
+    th_ev_analysis_table, th_ev_handoff_table, th_ev_delegation_started_table,
+    th_ev_delegation_waits_table, th_ev_delegation_finished_table, th_ev_code_table,
+    th_ev_items_added_table, th_ev_items_removed_table, th_ev_condensation_table,
     th_ev_condensation_requested_table, th_ev_state_changed_table, th_ev_budget_table,
     th_ev_plan_table, th_ev_verdict_table, th_ev_session_changed_table, th_ev_error_table,
     th_ev_final_table;

@@ -14,6 +14,7 @@
 #include "driver/log.h"
 #include "driver/marks.h"
 #include "driver/mcp.h"
+#include "driver/mcp_asks.h"
 #include "driver/mcp_tools.h"
 #include "driver/observation.h"
 #include "driver/origin.h"

@@ -40,6 +40,7 @@ typedef void th_local_fn(void *ctx, struct th_driver *d, const struct th_local_c
 struct th_mcp_target {
 	const struct th_agent_mcp *server;
 	struct th_str tool; /* as the server calls it */
+	bool as_task;
 };
 
 struct th_tool_row {
@@ -290,5 +291,7 @@ void th_driver_tool_asks(struct th_driver *d, struct th_ticket t, struct th_str 
 			 bool listed);
 /* Output of an effect that still runs, for observers. */
 void th_driver_tool_progress(struct th_driver *d, struct th_ticket t, struct th_str bytes);
+/* Its server does it as a task of that name, which is written down: a later runtime asks for it. */
+void th_driver_tool_task(struct th_driver *d, struct th_ticket t, struct th_str task);
 
 #endif

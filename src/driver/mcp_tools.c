@@ -119,7 +119,7 @@ static enum th_code make_row(struct th_mcp_list *k, const struct th_json *v, str
 	};
 	if (!target || !row->spec.schema.ptr || !row->spec.name.ptr || !row->spec.description.ptr)
 		return th_fail(err, TH_ELIMIT, "the server's tools take too much memory");
-	*target = (struct th_mcp_target){ k->server, th_arena_str(&k->memory, t.tool) };
+	*target = (struct th_mcp_target){ k->server, th_arena_str(&k->memory, t.tool), t.as_task };
 	k->count++;
 	return TH_OK;
 }
@@ -207,29 +207,6 @@ static void put_params(const struct th_tool_row *row, struct th_str arguments, s
 	th_jw_array_end(w);
 }
 
-bool th_live_mcp_asks(const struct th_live *l, const struct th_call *c,
-		      const struct th_effect_result *r)
-{
-	struct th_str asks = th_json_raw_get(r->evidence, "asks");
-
-	return l->mcp_lists && mcp_find(l, c->tool) && th_json_raw_is_object(asks) &&
-	       th_json_raw_is_object(th_json_raw_get(asks, "arguments")) &&
-	       th_json_raw_is_object(th_json_raw_get(asks, "form"));
-}
-
-void th_live_mcp_question(struct th_live *l, const struct th_call *c,
-			  const struct th_effect_result *r)
-{
-	struct th_str asks = th_json_raw_get(r->evidence, "asks");
-	struct th_ev_question d = { .call_id = c->call_id,
-				    .effect_id = c->effect_id,
-				    .arguments = th_json_raw_get(asks, "arguments"),
-				    .form = th_json_raw_get(asks, "form") };
-
-	th_live_write_event(l, TH_EV_QUESTION, TH_SOURCE_ENVIRONMENT, c->intent_seq, c->call_id,
-			    &d);
-}
-
 void th_live_mcp_run(struct th_live *l, const struct th_call *c, const struct th_tool_row *row,
 		     struct th_ticket ticket, struct th_effect_call *call, bool settle)
 {
@@ -243,7 +220,12 @@ void th_live_mcp_run(struct th_live *l, const struct th_call *c, const struct th
 	if (row->mcp->server->url.len)
 		put_params(row, call->arguments, &w);
 	th_jw_kbool(&w, "reads", call->class == TH_CLASS_R);
-	if (c->form.len) {
+	if (row->mcp->as_task)
+		th_jw_kbool(&w, "as_task", true);
+	if (c->task.len && !l->fold.tripped && l->fold.state != TH_STATE_STOPPED)
+		th_jw_kstr(&w, "task", c->task);
+	/* A task that was under way is asked how it stands: it may have the answer already. */
+	if (c->form.len && !(settle && c->task.len)) {
 		th_jw_kraw(&w, "form", c->form);
 		th_jw_kstr(&w, "answer", c->approved ? c->reason : TH_STR(""));
 		th_jw_kbool(&w, "declined", !c->approved);
@@ -456,6 +438,11 @@ void th_live_mcp_list_done(struct th_driver *d, struct th_ticket t,
 	if (take_answer(l, k, r) && !l->lost)
 		th_live_request_now(l);
 	th_live_pump(l);
+}
+
+bool th_live_mcp_is(const struct th_live *l, const struct th_call *c)
+{
+	return l->mcp_lists && mcp_find(l, c->tool);
 }
 
 const struct th_tool_row *th_live_tool(const struct th_live *l, struct th_str name)

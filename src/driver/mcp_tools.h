@@ -28,15 +28,12 @@ TH_NODISCARD enum th_code th_live_mcp_event(struct th_live *l, const struct th_j
 /* A call has ended: its evidence may say that the list has changed. */
 void th_live_mcp_called(struct th_live *l, const struct th_call *c,
 			const struct th_effect_result *r);
-/* It has not ended: its server asks the person (mcp/tool.h). */
-bool th_live_mcp_asks(const struct th_live *l, const struct th_call *c,
-		      const struct th_effect_result *r);
-void th_live_mcp_question(struct th_live *l, const struct th_call *c,
-			  const struct th_effect_result *r);
 void th_live_mcp_free(struct th_live *l);
 
 /* The tools that the current agent has of servers: NULL ends them. */
 const struct th_tool_row *th_live_mcp_row(const struct th_live *l, size_t index);
+/* Is it a call of a server's tool? */
+bool th_live_mcp_is(const struct th_live *l, const struct th_call *c);
 /* The agent's own, or a server's. */
 const struct th_tool_row *th_live_tool(const struct th_live *l, struct th_str name);
 /* How a call is run; NULL: nothing is known of its tool, or the computer is the executor's. */

@@ -44,9 +44,10 @@ static void put_evidence(const struct th_mcp_call *c, bool timed_out, struct th_
 	th_jw_object_end(&w);
 }
 
-static void th_mcp_call_free(struct th_mcp_call *c)
+static void call_free(struct th_mcp_call *c)
 {
 	th_timer_stop(&c->timer);
+	th_timer_stop(&c->poll);
 	th_mcp_pages_deinit(&c->pages);
 	th_buf_deinit(&c->result);
 	th_buf_deinit(&c->asks);
@@ -63,7 +64,9 @@ static void finish(struct th_mcp_call *c, enum th_outcome_status status, struct 
 
 	put_evidence(c, timed_out, &evidence);
 	th_mcp_process_remove(c->process, &c->work, reason);
-	th_mcp_call_free(c);
+	if (reason)
+		th_mcp_task_cancel(c);
+	call_free(c);
 	job->done(job, status, output, th_buf_str(&evidence));
 	th_buf_deinit(&evidence);
 }
@@ -86,11 +89,17 @@ void th_mcp_call_give_up(struct th_mcp_call *c, const char *why, const char *rea
 	th_buf_deinit(&output);
 }
 
+void th_mcp_call_leave(struct th_mcp_call *c)
+{
+	th_mcp_process_remove(c->process, &c->work, NULL);
+	call_free(c);
+}
+
 /* Nobody has answered in a day, or the process has ended. */
 static void held_end(struct th_mcp_call *c, const char *reason)
 {
 	th_mcp_process_remove(c->process, &c->work, reason);
-	th_mcp_call_free(c);
+	call_free(c);
 }
 
 void th_mcp_call_on_timeout(void *ctx)
@@ -118,7 +127,7 @@ void th_mcp_call_on_timeout(void *ctx)
 
 /* ---- what the server says ------------------------------------------------------------------- */
 
-static void fail(struct th_mcp_call *c, const struct th_err *err)
+void th_mcp_call_fail(struct th_mcp_call *c, const struct th_err *err)
 {
 	struct th_buf text = TH_BUF_INIT(2 * TH_ERR_MSG_MAX), output = TH_BUF_INIT(16 * TH_KIB);
 	struct th_jw w = th_jw(&output);
@@ -137,12 +146,13 @@ static void ask_list(struct th_mcp_call *c)
 
 	th_mcp_pages_params(&c->pages, &params);
 	if (th_mcp_process_ask(c->process, &c->work, "tools/list", th_buf_str(&params), &err))
-		fail(c, &err);
+		th_mcp_call_fail(c, &err);
 	th_buf_deinit(&params);
 }
 
 static void ask_tool(struct th_mcp_call *c)
 {
+	const struct th_mcp_client *client = th_mcp_process_client(c->process);
 	const struct th_mcp *a = th_mcp_call_args(c);
 	struct th_buf params = TH_BUF_INIT(2 * (TH_COMMAND_INPUT_MAX + TH_MCP_ANSWER_MAX));
 	struct th_jw w = th_jw(&params);
@@ -153,6 +163,14 @@ static void ask_tool(struct th_mcp_call *c)
 	th_jw_kraw(&w, "arguments", a->arguments.len ? a->arguments : TH_STR("{}"));
 	if (c->form.key.len)
 		th_mcp_form_inputs(&c->form, th_buf_str(&c->result), &w);
+	c->as_task = a->as_task && client->era == TH_MCP_ERA_LEGACY &&
+		     (client->abilities & TH_MCP_TASKS) != 0;
+	if (c->as_task) {
+		th_jw_name(&w, TH_STR("task"));
+		th_jw_object(&w);
+		th_jw_kint(&w, "ttl", TH_MCP_TASK_TTL_MS);
+		th_jw_object_end(&w);
+	}
 	th_jw_object_end(&w);
 	if (th_mcp_process_ask(c->process, &c->work, "tools/call", th_buf_str(&params), &err))
 		th_mcp_call_give_up(c, err.msg, NULL, false);
@@ -178,6 +196,8 @@ static void on_begin(struct th_mcp_work *w)
 {
 	struct th_mcp_call *c = (struct th_mcp_call *)w;
 
+	if (th_mcp_task_begins(c))
+		return;
 	if (is_list(c)) {
 		(void)th_mcp_process_changed(c->process, true);
 		ask_list(c);
@@ -226,30 +246,39 @@ static void finish_list(struct th_mcp_call *c)
 static void on_answered(struct th_mcp_work *w, struct th_str result)
 {
 	struct th_mcp_call *c = (struct th_mcp_call *)w;
-	struct th_buf output = TH_BUF_INIT(TH_EXEC_OUTPUT_MAX), text;
 	struct th_err err = {};
-	bool error = false;
 
 	if (c->work.held) {
 		th_buf_add(&c->late, result);
 		return;
 	}
+	if (th_mcp_task_answered(c, result))
+		return;
 	if (is_list(c)) {
 		if (th_mcp_pages_add(&c->pages, result, &err))
-			fail(c, &err);
+			th_mcp_call_fail(c, &err);
 		else if (c->pages.cursor.len)
 			ask_list(c);
 		else
 			finish_list(c);
 		return;
 	}
+	th_mcp_call_take(c, result);
+}
+
+void th_mcp_call_take(struct th_mcp_call *c, struct th_str result)
+{
+	struct th_buf output = TH_BUF_INIT(TH_EXEC_OUTPUT_MAX), text;
+	struct th_err err = {};
+	bool error = false;
+
 	th_buf_init(&text, 2 * TH_MCP_LINE_MAX);
 	if (offer_of(c)) {
 		(void)!th_mcp_offer_result(offer_of(c), result, &text, &err);
 		result = th_buf_str(&text);
 	}
 	if (err.code || th_mcp_result_put(c->job, result, &output, &error, &err))
-		fail(c, &err);
+		th_mcp_call_fail(c, &err);
 	else
 		finish(c, error ? TH_OUTCOME_FAILED : TH_OUTCOME_DONE, th_buf_str(&output), NULL,
 		       false);
@@ -263,8 +292,8 @@ static void on_failed(struct th_mcp_work *w, const struct th_err *err)
 
 	if (c->work.held)
 		held_end(c, NULL); /* whoever comes with the answer finds nobody */
-	else
-		fail(c, err);
+	else if (!th_mcp_task_failed(c, err))
+		th_mcp_call_fail(c, err);
 }
 
 static void on_lost(struct th_mcp_work *w, const struct th_err *err)
@@ -273,7 +302,7 @@ static void on_lost(struct th_mcp_work *w, const struct th_err *err)
 
 	if (c->work.held)
 		held_end(c, NULL);
-	else
+	else if (!th_mcp_task_lost(c))
 		th_mcp_call_give_up(c, err->msg, NULL, false);
 }
 
@@ -338,7 +367,7 @@ static void on_asked(struct th_mcp_work *w, const struct th_mcp_question *q)
 		if (q->id.len) /* it goes on without an answer */
 			th_mcp_process_reply(c->process, q->id, TH_STR("{\"action\":\"cancel\"}"));
 		else if (err.code)
-			fail(c, &err);
+			th_mcp_call_fail(c, &err);
 		else
 			th_mcp_call_give_up(c, "the server asks a person where nobody can be asked",
 					    NULL, false);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * call.h - one call of a server's tool, for tool.c (its start), call.c (what the server says, and
- * its end) and held.c (it waits for a person) alone.
+ * its end), task.c (the server does it as a task) and held.c (it waits for a person) alone.
  */
 #ifndef TH_MCP_CALL_H
 #define TH_MCP_CALL_H
@@ -25,6 +25,8 @@
 	F(mcp, raw, arguments, "arguments", 0, "Of the call, an object.")                    \
 	F(mcp, strs, params, "params", 0, "Name: value, for the head of the call.")          \
 	F(mcp, bool, reads, "reads", 0, "It only looks.")                                    \
+	F(mcp, bool, as_task, "as_task", 0, "The server is asked to do it as a task.")       \
+	F(mcp, str, task, "task", 0, "The server does it under that name: it is taken up.")  \
 	F(mcp, raw, form, "form", 0, "Its server has asked: what goes on with the answer.")  \
 	F(mcp, str, answer, "answer", 0, "The person's answer.")                             \
 	F(mcp, bool, declined, "declined", 0, "The person gives none.")
@@ -34,14 +36,25 @@
 TH_STRUCT(mcp)
 extern const struct th_table th_mcp_table;
 
+/* What the server is asked. */
+enum th_mcp_call_stage {
+	TH_MCP_CALL_CALLS,   /* for the call itself, or a list */
+	TH_MCP_CALL_LOOKS,   /* how its task stands */
+	TH_MCP_CALL_ANSWERS, /* its task's question is answered */
+	TH_MCP_CALL_FETCHES  /* for the result of its task */
+};
+
 struct th_mcp_call {
 	struct th_mcp_work work; /* the first member: a work is cast to its call */
 	struct th_tool_job *job;
 	struct th_mcp_process *process;
 	struct th_mcp_pages pages;
-	struct th_timer timer;
+	struct th_timer timer, poll;
 	int64_t timeout_ms;
-	size_t progress; /* bytes of it that were shown */
+	enum th_mcp_call_stage stage;
+	char task[TH_MCP_TASK_MAX + 1]; /* "": it is none */
+	bool as_task, away;             /* away: the server was lost, and is asked again */
+	size_t progress;                /* bytes of it that were shown */
 	bool sent;
 	/* Of the question that the answer is for; raw, in the job's arena. */
 	struct th_mcp_form form;
@@ -66,6 +79,21 @@ extern const struct th_mcp_work_ops th_mcp_call_ops;
 void th_mcp_call_give_up(struct th_mcp_call *c, const char *why, const char *reason,
 			 bool timed_out);
 void th_mcp_call_on_timeout(void *call);
+/* Nobody waits for it any more here, and the server is not told. */
+void th_mcp_call_leave(struct th_mcp_call *c);
+void th_mcp_call_fail(struct th_mcp_call *c, const struct th_err *err);
+/* The result of its tool. */
+void th_mcp_call_take(struct th_mcp_call *c, struct th_str result);
+
+/* ---- task.c ---- */
+
+void th_mcp_task_on_poll(void *call);
+/* Each: true: it is about its task, and done with. */
+bool th_mcp_task_begins(struct th_mcp_call *c);
+bool th_mcp_task_answered(struct th_mcp_call *c, struct th_str result);
+bool th_mcp_task_failed(struct th_mcp_call *c, const struct th_err *err);
+bool th_mcp_task_lost(struct th_mcp_call *c);
+void th_mcp_task_cancel(struct th_mcp_call *c); /* the server is told */
 
 /* ---- held.c ---- */
 

@@ -93,6 +93,10 @@ bool th_mcp_held_resumes(struct th_tool_job *job, struct th_mcp_process *p,
 	if (form->key.len)
 		return false;
 	c = held_find(p, form->hold);
+	if (!c && a->task.len) { /* its task asks again */
+		*form = (struct th_mcp_form){};
+		return false;
+	}
 	if (c)
 		take_up(c, job, form, th_buf_str(result));
 	else

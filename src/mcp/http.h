@@ -21,13 +21,13 @@ struct th_mcp_exchange {
 	struct th_mcp_process *p;
 	struct th_fetch_id fetch;
 	bool running, is_stream, is_first, has_session, quiet;
-	bool waits;   /* for a token */
-	bool renewed; /* it was refused once, and a new token was asked for */
-	bool once;    /* what it asks for does something */
-	bool listens; /* the stream on which the server speaks unasked */
-	bool carries; /* that of an older server, on which its answers come, too */
+	bool waits;       /* for a token */
+	bool renewed;     /* it was refused once, and a new token was asked for */
+	bool once;        /* what it asks for does something */
+	bool listens;     /* the stream on which the server speaks unasked */
+	bool carries;     /* that of an older server, on which its answers come, too */
 	bool waits_place; /* for where such a server takes messages */
-	uint64_t id;  /* of the request; 0: a notification, or an answer of ours */
+	uint64_t id;      /* of the request; 0: a notification, or an answer of ours */
 	int status, resumes;
 	char *text;          /* of the message; it must live as long as the fetch */
 	struct th_str piece; /* of the body */
@@ -46,9 +46,9 @@ struct th_mcp_http_channel {
 	struct th_secret *token;              /* of token_env; or */
 	struct th_mcp_renew *login;           /* what a person has logged in for */
 	char session[TH_MCP_SESSION_MAX + 1]; /* Mcp-Session-Id; empty: none */
-	bool old;               /* it is a server of 2024-11-05: HTTP+SSE */
-	int refused;            /* the status that made us think so */
-	struct th_buf endpoint; /* where its messages go; empty: it has not said */
+	bool old;                             /* it is a server of 2024-11-05: HTTP+SSE */
+	int refused;                          /* the status that made us think so */
+	struct th_buf endpoint;               /* where its messages go; empty: it has not said */
 	struct th_mcp_exchange *exchanges;
 	struct th_timer end; /* a server is ended from outside of its callbacks */
 	struct th_err why;

@@ -78,7 +78,8 @@ static bool on_data(void *ctx, struct th_str bytes)
 	while ((got = th_sse_next(&e->events, &bytes, &event, &err)) > 0)
 		if (e->carries && th_str_is(event.name, "endpoint")) {
 			th_mcp_old_endpoint(e, event.data);
-		} else if (event.data.len && (!event.name.len || th_str_is(event.name, "message"))) {
+		} else if (event.data.len &&
+			   (!event.name.len || th_str_is(event.name, "message"))) {
 			e->resumes = e->listens ? 0 : e->resumes;
 			th_mcp_process_take(e->p, event.data);
 		}
@@ -299,6 +300,8 @@ static void add_modern(const struct th_rpc *m, struct th_fetch_header *list, siz
 		member = "name";
 	else if (th_str_is(m->method, "resources/read"))
 		member = "uri";
+	else if (th_str_starts(m->method, TH_STR("tasks/")))
+		member = "taskId";
 	if (member && th_json_unescape(th_json_raw_get(m->params, member), name)) {
 		th_mcp_header_value(th_buf_str(name), coded);
 		th_mcp_http_add(list, count, "Mcp-Name", th_buf_str(coded));

@@ -45,6 +45,7 @@ struct th_mcp_process {
 	void *channel;
 	struct th_timer timer; /* of the delay, or of the start */
 	struct th_mcp_work *works;
+	struct th_mcp_work told; /* whose requests nobody waits for; it is none of these */
 	uint64_t next_start_ms;
 	int failures;
 	bool answered; /* since it was started */

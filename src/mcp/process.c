@@ -238,6 +238,28 @@ enum th_code th_mcp_process_ask(struct th_mcp_process *p, struct th_mcp_work *w,
 	return th_mcp_client_request(&p->client, method, params, w, err);
 }
 
+static void nobody(struct th_mcp_work *w, const struct th_err *err)
+{
+	(void)w;
+	(void)err;
+}
+
+static void nobody_heard(struct th_mcp_work *w, struct th_str text)
+{
+	(void)w;
+	(void)text;
+}
+
+static const struct th_mcp_work_ops told_ops = {
+	.progress = nobody_heard, .answered = nobody_heard, .failed = nobody, .lost = nobody
+};
+
+void th_mcp_process_tell(struct th_mcp_process *p, const char *method, struct th_str params)
+{
+	if (p->stage == TH_MCP_READY)
+		(void)!th_mcp_client_request(&p->client, method, params, &p->told, NULL);
+}
+
 void th_mcp_process_reply(struct th_mcp_process *p, struct th_str id, struct th_str result)
 {
 	if (p->stage == TH_MCP_READY)
@@ -312,6 +334,7 @@ static enum th_code process_new(struct th_tool_env *env, const struct th_mcp_pro
 	enum th_code code;
 
 	p->env = env;
+	p->told.ops = &told_ops;
 	p->start_ms = spec->start_ms;
 	p->era_given = spec->era;
 	th_arena_init(&p->memory, TH_MIB);

@@ -69,6 +69,8 @@ void th_mcp_process_add(struct th_mcp_process *p, struct th_mcp_work *w);
 TH_NODISCARD enum th_code th_mcp_process_ask(struct th_mcp_process *p, struct th_mcp_work *w,
 					     const char *method, struct th_str params,
 					     struct th_err *err);
+/* A request whose answer nobody needs. */
+void th_mcp_process_tell(struct th_mcp_process *p, const char *method, struct th_str params);
 /* Answers its question of the older era. */
 void th_mcp_process_reply(struct th_mcp_process *p, struct th_str id, struct th_str result);
 /* The work is over, or taken back: with a reason, which the server is told, while it is asked. */

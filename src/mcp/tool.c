@@ -2,6 +2,7 @@
 /* tool.c - the tool of servers' tools: its arguments, its server, and the start of a call. */
 #include "mcp/tool.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "mcp/call.h"
@@ -37,6 +38,9 @@ static enum th_code find_process(struct th_tool_job *job, struct th_mcp_process 
 	if (!a->url.len && job->env->workspace_fd < 0)
 		return th_fail(err, TH_EUNSUPPORTED,
 			       "this session has no workspace, so there are no servers");
+	if (a->task.len > TH_MCP_TASK_MAX)
+		return th_fail(err, TH_ELIMIT, "the name of a task has at most %d bytes",
+			       TH_MCP_TASK_MAX);
 	if (a->arguments.len > TH_COMMAND_INPUT_MAX)
 		return th_fail(err, TH_ELIMIT, "the arguments of a tool have at most %zu bytes",
 			       TH_COMMAND_INPUT_MAX);
@@ -96,6 +100,9 @@ static void start(struct th_tool_job *job)
 				    : 2 * start_ms + TH_MCP_BACKOFF_MS_MAX;
 	th_mcp_pages_init(&c->pages);
 	th_timer_init(&c->timer, job->env->loop, th_mcp_call_on_timeout, c);
+	th_timer_init(&c->poll, job->env->loop, th_mcp_task_on_poll, c);
+	c->sent = a->task.len > 0;
+	snprintf(c->task, sizeof(c->task), "%.*s", TH_FMT(a->task));
 	if (!take_params(c)) {
 		th_fail(&err, TH_ELIMIT, "the arguments are too large for the head of a request");
 		th_mcp_call_give_up(c, err.msg, NULL, false);
@@ -112,6 +119,16 @@ static void cancel(struct th_tool_job *job)
 	struct th_mcp_call *c = (struct th_mcp_call *)job->state;
 
 	th_mcp_call_give_up(c, "the call was cancelled", "the run was stopped", false);
+}
+
+void th_mcp_tool_leave(struct th_tool_job *job)
+{
+	struct th_mcp_call *c = (struct th_mcp_call *)job->state;
+
+	if (c->task[0])
+		th_mcp_call_leave(c);
+	else
+		cancel(job);
 }
 
 const struct th_tool th_tool_mcp = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/mcp.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/unknown.h"
@@ -16,6 +17,8 @@ struct mcp_call {
 	struct th_json_doc *doc;
 	struct th_tool_job job;
 	struct th_deferred told; /* the driver is told from outside of the call */
+	struct th_deferred named;
+	char task[TH_MCP_TASK_MAX + 1]; /* its name at the server, as which it goes on */
 	bool over;
 	enum th_outcome_status status;
 	struct th_buf output, evidence, text; /* text: the whole of a long one */
@@ -99,6 +102,21 @@ static bool job_note(struct th_tool_job *job, struct th_str json)
 	return false; /* there is no journal: no tool of class V is run here */
 }
 
+static void on_named(void *ctx)
+{
+	struct mcp_call *c = ctx;
+
+	th_driver_tool_task(c->session->rt->driver, c->ticket, th_str_of(c->task));
+}
+
+static void job_task(struct th_tool_job *job, struct th_str name)
+{
+	struct mcp_call *c = job->ctx;
+
+	snprintf(c->task, sizeof(c->task), "%.*s", TH_FMT(name));
+	th_loop_defer(c->session->rt->loop, &c->named);
+}
+
 static void job_picture(struct th_tool_job *job, struct th_str bytes, struct th_str hex,
 			struct th_str media_type)
 {
@@ -156,6 +174,7 @@ static struct mcp_call *call_new(struct th_runtime_session *s, struct th_ticket 
 	c->next = m->calls;
 	m->calls = c;
 	c->told = (struct th_deferred){ .fn = on_told, .ctx = c };
+	c->named = (struct th_deferred){ .fn = on_named, .ctx = c };
 	th_arena_init(&c->arena, 2 * TH_FRAME_JSON_MAX);
 	th_buf_init(&c->output, TH_EXEC_OUTPUT_MAX);
 	th_buf_init(&c->evidence, TH_EXEC_EVIDENCE_MAX);
@@ -166,6 +185,7 @@ static struct mcp_call *call_new(struct th_runtime_session *s, struct th_ticket 
 		.output = job_output,
 		.note = job_note,
 		.picture = job_picture,
+		.task = job_task,
 		.done = job_done,
 		.ctx = c,
 	};
@@ -200,7 +220,8 @@ bool th_runtime_mcp_run(struct th_runtime_session *s, struct th_ticket t,
 	    !th_json_raw_inside(th_json_raw_get(call->arguments, "url")).len)
 		return false;
 	c = call_new(s, t);
-	if (settle && call->class != TH_CLASS_R)
+	if (settle && call->class != TH_CLASS_R &&
+	    !th_json_raw_inside(th_json_raw_get(call->arguments, "task")).len)
 		job_done(&c->job, TH_OUTCOME_UNKNOWN, TH_STR("\"" TH_UNKNOWN_SENTENCE "\""),
 			 TH_STR(""));
 	else
@@ -226,11 +247,12 @@ void th_runtime_mcp_free(struct th_runtime_session *s)
 		return;
 	for (struct mcp_call *c = s->mcp->calls; c; c = c->next)
 		if (!c->over && c->job.state)
-			th_tool_mcp.cancel(&c->job); /* what it has is let go */
+			th_mcp_tool_leave(&c->job); /* what it has is let go */
 	while (s->mcp->calls) {
 		struct mcp_call *c = s->mcp->calls;
 
 		th_loop_undefer(s->rt->loop, &c->told);
+		th_loop_undefer(s->rt->loop, &c->named);
 		call_leave(c);
 		call_destroy(c);
 	}

@@ -92,6 +92,9 @@ struct th_tool_job {
 	/* Class V, always and before anything is changed: JSON object for a later probe.  It is in
 	 * the journal, flushed, when this returns; false: it is not, do not act. */
 	bool (*note)(struct th_tool_job *job, struct th_str json);
+	/* It is done elsewhere, under that name, by which a later runtime may take it up; before
+	 * done. NULL: nobody writes that down. */
+	void (*task)(struct th_tool_job *job, struct th_str name);
 	/* A picture that a part of the output names by its digest; before done. */
 	void (*picture)(struct th_tool_job *job, struct th_str bytes, struct th_str hex,
 			struct th_str media_type);

@@ -27,7 +27,9 @@ static struct th_mcp_request *asker(struct th_mcp_client *c)
 	struct th_mcp_request *r = c->heard_for ? th_mcp_request_find(c, c->heard_for, NULL) : NULL;
 
 	for (size_t i = 0; !c->heard_for && i < TH_COUNT(c->requests); i++)
-		if (c->requests[i].id && !strcmp(c->requests[i].method, "tools/call") &&
+		if (c->requests[i].id &&
+		    (!strcmp(c->requests[i].method, "tools/call") ||
+		     !strcmp(c->requests[i].method, "tasks/result")) &&
 		    (!r || c->requests[i].id > r->id))
 			r = &c->requests[i];
 	return r;

@@ -30,7 +30,7 @@ static void initialize(struct th_mcp_client *c)
 	c->initialize_id = ++c->ids;
 	th_jw_object(&w);
 	th_jw_kstr(&w, "protocolVersion", TH_STR(TH_MCP_REVISION_LEGACY));
-	th_mcp_say_capabilities(c, &w, "capabilities");
+	th_mcp_say_capabilities(c, &w, "capabilities", false);
 	th_mcp_say_self(&w, "clientInfo");
 	th_jw_object_end(&w);
 	th_mcp_say(c, c->initialize_id, "initialize", th_buf_str(&params), 0, false);
@@ -103,6 +103,10 @@ static void note_abilities(struct th_mcp_client *c, const struct th_json *capabi
 		c->abilities |= TH_MCP_RESOURCES;
 	if (th_json_is_object(th_json_get(capabilities, "prompts")))
 		c->abilities |= TH_MCP_PROMPTS;
+	if (th_json_is_object(th_json_get(
+		th_json_get(th_json_get(th_json_get(capabilities, "tasks"), "requests"), "tools"),
+		"call")))
+		c->abilities |= TH_MCP_TASKS;
 }
 
 static enum th_code on_discovered(struct th_mcp_client *c, const struct th_json *result)

@@ -63,6 +63,14 @@ static void fail(struct th_mcp_client *c, struct th_mcp_request *r, const struct
 	c->ops->failed(c->ctx, user, err);
 }
 
+/* A task of 2026-07-28 that waits: its questions stand in what is said of it. */
+static bool asks_in_a_task(const struct th_mcp_client *c, const struct th_mcp_request *r,
+			   struct th_str value)
+{
+	return c->era == TH_MCP_ERA_MODERN && !strcmp(r->method, "tasks/get") &&
+	       th_str_is(th_json_raw_inside(th_json_raw_get(value, "status")), "input_required");
+}
+
 static void on_answer(struct th_mcp_client *c, struct th_mcp_request *r, struct th_str value)
 {
 	struct th_str type = th_json_raw_inside(th_json_raw_get(value, "resultType"));
@@ -75,7 +83,10 @@ static void on_answer(struct th_mcp_client *c, struct th_mcp_request *r, struct 
 		fail(c, r, &err);
 		return;
 	}
-	if (c->era != TH_MCP_ERA_MODERN || !type.len || th_str_is(type, "complete")) {
+	if (asks_in_a_task(c, r, value) && th_mcp_asked_person(c, r, value))
+		return;
+	if (c->era != TH_MCP_ERA_MODERN || !type.len || th_str_is(type, "complete") ||
+	    (th_str_is(type, "task") && !strcmp(r->method, "tools/call"))) {
 		th_mcp_request_free(c, r);
 		c->ops->answered(c->ctx, user, value);
 		return;

@@ -14,7 +14,7 @@
 #include "base/json.h"
 
 /* What a server says of itself at the beginning; bits. */
-enum th_mcp_ability { TH_MCP_RESOURCES = 1, TH_MCP_PROMPTS = 2 };
+enum th_mcp_ability { TH_MCP_RESOURCES = 1, TH_MCP_PROMPTS = 2, TH_MCP_TASKS = 4 };
 
 struct th_mcp_offer {
 	const char *name; /* "@read_resource" */

@@ -26,7 +26,8 @@ void th_mcp_say_self(struct th_jw *w, const char *name)
 	th_jw_object_end(w);
 }
 
-void th_mcp_say_capabilities(const struct th_mcp_client *c, struct th_jw *w, const char *name)
+void th_mcp_say_capabilities(const struct th_mcp_client *c, struct th_jw *w, const char *name,
+			     bool modern)
 {
 	th_jw_name(w, th_str_of(name));
 	th_jw_object(w);
@@ -37,6 +38,8 @@ void th_mcp_say_capabilities(const struct th_mcp_client *c, struct th_jw *w, con
 	}
 	if (c->ops->asked)
 		th_jw_kraw(w, "elicitation", TH_STR("{\"form\":{},\"url\":{}}"));
+	if (modern)
+		th_jw_kraw(w, "extensions", TH_STR("{\"" TH_MCP_META "tasks\":{}}"));
 	th_jw_object_end(w);
 }
 
@@ -54,7 +57,7 @@ static void put_params(const struct th_mcp_client *c, struct th_str params, uint
 	th_jw_object(&w);
 	if (modern) {
 		th_jw_kstr(&w, TH_MCP_META "protocolVersion", TH_STR(TH_MCP_REVISION_MODERN));
-		th_mcp_say_capabilities(c, &w, TH_MCP_META "clientCapabilities");
+		th_mcp_say_capabilities(c, &w, TH_MCP_META "clientCapabilities", true);
 		th_mcp_say_self(&w, TH_MCP_META "clientInfo");
 	}
 	if (progress)

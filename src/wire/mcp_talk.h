@@ -22,7 +22,8 @@ void th_mcp_say(struct th_mcp_client *c, uint64_t id, const char *method, struct
 		uint64_t progress, bool modern);
 /* Members: who we are, and what we can be asked for. */
 void th_mcp_say_self(struct th_jw *w, const char *name);
-void th_mcp_say_capabilities(const struct th_mcp_client *c, struct th_jw *w, const char *name);
+void th_mcp_say_capabilities(const struct th_mcp_client *c, struct th_jw *w, const char *name,
+			     bool modern);
 
 /* By its id, or, where that is 0, by its user.  NULL: there is none. */
 struct th_mcp_request *th_mcp_request_find(struct th_mcp_client *c, uint64_t id, const void *user);

@@ -170,8 +170,7 @@ enum th_code th_oauth_redirect_read(struct th_str query, const struct th_oauth_a
 		return th_fail(err, TH_EPROTO, "that is no answer to this login");
 	/* Before anything else is believed: a code of another server must not go to this one. */
 	issuer = take_member(query, "iss", a, &iss);
-	if (issuer == MEMBER_NONE ? ask->server->says_issuer
-				  : !th_str_eq(iss, ask->server->issuer))
+	if (issuer == MEMBER_NONE ? ask->server->says_issuer : !th_str_eq(iss, ask->server->issuer))
 		return th_fail(err, TH_EPROTO,
 			       "the login was answered by another authorization server than the "
 			       "one asked");

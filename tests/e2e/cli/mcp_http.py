@@ -149,6 +149,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.options.old:
             self.old_message(m)
             return
+        if m.get("method") == "tasks/get" and self.options.fault == "task_away" and Handler.opened < 2:
+            Handler.opened += 1
+            self.answer(503)
+            return
         params = m.get("params", {})
         modern = META + "protocolVersion" in params.get("_meta", {})
         if modern and self.options.era == "legacy":
@@ -175,8 +179,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if m.get("method") == "subscriptions/listen":
             self.answer(200, b": nothing to say\n\n", "text/event-stream")
             return
+        if "method" not in m:
+            server.local.out = server.then
+            server.hear(m)
+            server.waits.set()
+            self.answer(202)
+            return
         server.on(m)
-        if "id" not in m or not out:
+        if "method" in m and m["method"] == "tasks/result" and "method" in out[0]:
+            self.question_on_stream(out)
+        elif "id" not in m or not out:
             self.answer(202, **headers)
         elif m["method"] == "tools/call" and m["params"]["name"] == "steps" and server.era == "legacy":
             # An empty first event, then the end; the rest is behind its number.
@@ -192,6 +204,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(200, "".join("data: %s\n\n" % json.dumps(x) for x in out).encode(), "text/event-stream", **headers)
         else:
             self.answer(200, json.dumps(out[0]).encode(), **headers)
+
+
+    def question_on_stream(self, out):
+        """The stream stays open until the answer was posted, which is what is said next."""
+        server = self.server.tools
+        server.waits = threading.Event()
+        server.then = out
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(b"data: %s\n\n" % json.dumps(out.pop(0)).encode())
+        server.waits.wait(60)
+        self.wfile.write(b"data: %s\n\n" % json.dumps(out.pop(0)).encode())
+        self.close_connection = True
 
 
 def own_option(name):

@@ -31,10 +31,14 @@ TOOLS = [
     {"name": "register", "description": "Asks who.", "inputSchema": {"type": "object"}},
     {"name": "roots", "description": "What it may work in.", "inputSchema": {"type": "object"}},
     {"name": "slow", "description": "Waits for a file.", "inputSchema": {"type": "object"}},
+    {"name": "job", "description": "A task.", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "optional"}},
     {"name": "structured", "description": "No text.", "inputSchema": {"type": "object"}},
     {"name": "odd name/\u202e", "description": "bell \u0007 and \u001b[31mred", "inputSchema": {"type": "object"}},
     {"name": "no_object", "description": "Its schema is none.", "inputSchema": {"type": "string"}},
 ]
+
+WHO = {"message": "Who is it?", "mode": "form", "requestedSchema": {
+    "type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer", "default": 30}}, "required": ["name"]}}
 
 
 class Server:
@@ -44,6 +48,7 @@ class Server:
         self.era = None
         self.ids = 1000
         self.asked = None
+        self.tasks = {}
         self.log = open("received.jsonl", "a", encoding="utf-8")
 
     def say(self, message):
@@ -109,7 +114,7 @@ class Server:
     def on_initialize(self, m, params):
         self.era = "legacy"
         version = "1999-01-01" if self.options.fault == "version" else "2025-06-18"
-        self.result(m, protocolVersion=version, capabilities={"tools": {"listChanged": True}},
+        self.result(m, protocolVersion=version, capabilities={"tools": {"listChanged": True}, "tasks": {"requests": {"tools": {"call": {}}}}},
                     serverInfo={"name": self.options.name, "version": "1"})
 
     def on_resources_list(self, m, params):
@@ -205,20 +210,73 @@ class Server:
             self.ask_roots(m, params)
         elif name == "register":
             self.ask_who(m, params)
+        elif name == "job":
+            self.begin_task(m, params)
         elif name == "late":
             self.text(m, "late indeed")
         else:
             self.text(m, "called " + name)
 
+    def begin_task(self, m, params):
+        """Until the file `go` is there; where it is to ask, until somebody has answered, too."""
+        assert "task" in params or "io.modelcontextprotocol/tasks" in params["_meta"][META + "clientCapabilities"]["extensions"]
+        with open("effects", "a", encoding="ascii") as f:
+            f.write("job\n")
+        name = "task-%d" % (len(self.tasks) + 1)
+        self.tasks[name] = {"asks": params.get("arguments", {}).get("asks", False), "who": ""}
+        about = self.about_task(name)
+        self.result(m, **(dict(about, resultType="task") if self.era == "modern" else {"task": about}))
+
+    def about_task(self, name):
+        task = self.tasks[name]
+        status = "cancelled" if task.get("cancelled") else "input_required" if task["asks"] else "completed" if os.path.exists("go") else "working"
+        return {"taskId": name, "status": status, "pollIntervalMs" if self.era == "modern" else "pollInterval": 100}
+
+    def task_result(self, name):
+        return {"content": [{"type": "text", "text": "job is over" + self.tasks[name]["who"]}]}
+
+    def on_tasks_get(self, m, params):
+        name = params["taskId"]
+        if self.options.fault == "forgets_tasks":
+            self.error(m, -32602, "no such task")
+            return
+        about = self.about_task(name)
+        if self.era == "modern" and about["status"] == "completed":
+            about["result"] = self.task_result(name)
+        if self.era == "modern" and about["status"] == "input_required":
+            about["inputRequests"] = {"who": {"method": "elicitation/create", "params": WHO}}
+        self.result(m, **about)
+
+    def on_tasks_update(self, m, params):
+        task = self.tasks[params["taskId"]]
+        task["asks"], task["who"] = False, ", " + params["inputResponses"]["who"]["content"]["name"]
+        self.result(m)
+
+    def on_tasks_result(self, m, params):
+        if self.tasks[params["taskId"]]["asks"]:
+            self.ids += 1
+            self.say({"id": self.ids, "method": "elicitation/create", "params": WHO})
+            self.asked = m
+        else:
+            self.result(m, **self.task_result(params["taskId"]))
+
+    def on_tasks_cancel(self, m, params):
+        self.tasks[params["taskId"]]["cancelled"] = True
+        self.result(m)
+
     def register(self, m, answer):
+        if m["method"] == "tasks/result":
+            name = m["params"]["taskId"]
+            self.tasks[name].update(asks=False, who=", " + answer["content"]["name"])
+            self.result(m, **self.task_result(name))
+            return
         with open("effects", "a", encoding="ascii") as f:
             f.write("register\n")
         who = answer.get("content", {})
         self.text(m, "registered %s, %s" % (who["name"], who["age"]) if answer["action"] == "accept" else "nobody: " + answer["action"])
 
     def ask_who(self, m, params):
-        form = {"message": "Who is it?", "mode": "form", "requestedSchema": {
-            "type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer", "default": 30}}, "required": ["name"]}}
+        form = WHO
         if self.era == "legacy":
             self.ids += 1
             self.say({"id": self.ids, "method": "elicitation/create", "params": form})

@@ -34,6 +34,79 @@ class Ways(Http):
         ended = self.good("run", "-a", self.address(self.begin("--era", "legacy", "--old", "--fault", "elsewhere")), "-s", "e", "go", code=1)
         self.assertIn("names an address for messages of another place", ended.out)
 
+    def agent_of(self, era, *options, **fields):
+        return self.address(self.begin("--era", era, *options), allow=["job"], **fields)
+
+    def heard(self, method):
+        return (self.work / "received.jsonl").exists() and len(self.received(method)) > 0
+
+    def clean(self):
+        for name in ("received.jsonl", "go", "effects"):
+            (self.work / name).unlink(missing_ok=True)
+        self.standin.end()
+
+    def test_task_and_kill(self):
+        """The runtime dies while a server at an address does a task: the next one asks for it by its name, and it is done once."""
+        for era in ("modern", "legacy"):
+            with self.subTest(era=era):
+                agent = self.agent_of(era, "--fault", "task_away")
+                self.serve({"parts": [call("t_job")]}, {"expect": [{"tool_output": {"contains": "job is over"}}], "parts": [{"text": "Well."}]})
+                process = self.start("run", "-a", agent, "-s", era, "go")
+                self.wait_for(lambda: self.heard("tasks/get"))
+                self.wait_for(lambda: "server_task" in self.kinds(era))
+                self.kill(process)
+                (self.work / "go").touch()
+                self.good("resume", era)
+                self.assertEqual([(o["status"], o["output"]) for o in self.outcomes(era)], [("done", "job is over")])
+                self.assertEqual((self.work / "effects").read_text(), "job\n")
+                self.assertEqual(len(self.received("tools/call")), 1)
+                self.assertEqual(self.kinds(era).count("intent"), 1)
+                if era == "modern":
+                    self.assertEqual({m["headers"]["mcp-name"] for m in self.received("tasks/get")}, {"task-1"})
+                self.clean()
+
+    def test_task_that_is_forgotten(self):
+        """A server that no longer knows its task: nobody knows what it did."""
+        (job,) = self.ask(self.agent_of("modern", "--fault", "forgets_tasks"), call("t_job"))
+        self.assertEqual(job["status"], "unknown")
+        self.assertIn("no such task", json.dumps(job["output"]))
+
+    def test_task_that_asks(self):
+        """A task that waits for a person, in both eras; the connection of the older one is gone with its runtime, so it asks again."""
+        for era in ("modern", "legacy"):
+            with self.subTest(era=era):
+                self.serve({"parts": [call("t_job", asks=True)]}, {"parts": [{"text": "Well."}]})
+                self.good("run", "-a", self.agent_of(era), "-s", era, "go", code=3)
+                self.good("answer", era, "Ann")
+                (self.work / "go").touch()
+                if era == "legacy":
+                    self.good("resume", era, code=3)
+                    self.assertEqual(self.kinds(era).count("question"), 2)
+                    self.violations = False
+                    self.clean()
+                    continue
+                self.good("resume", era)
+                self.assertEqual([(o["status"], o["output"]) for o in self.outcomes(era)], [("done", "job is over, Ann")])
+                self.assertEqual((self.work / "effects").read_text(), "job\n")
+                self.clean()
+
+    def test_task_that_ends(self):
+        """One that takes too long is cancelled at its server; one of a run that was stopped is not waited for."""
+        (job,) = self.ask(self.agent_of("modern", timeout_s=1), call("t_job"), name="late")
+        self.assertEqual(job["status"], "unknown")
+        self.assertIn("was told to stop", json.dumps(job["output"]))
+        self.assertEqual([m["params"]["taskId"] for m in self.received("tasks/cancel")], ["task-1"])
+        self.clean()
+        agent = self.agent_of("modern")
+        self.serve({"parts": [call("t_job")]})
+        process = self.start("run", "-a", agent, "-s", "stop", "go")
+        self.wait_for(lambda: self.heard("tasks/get"))
+        self.good("cancel", "stop")
+        process.communicate(timeout=house.SECONDS)
+        self.thole("resume", "stop")
+        self.assertEqual([o["status"] for o in self.outcomes("stop")], ["unknown"])
+        self.violations = False
+
 
 for inherited in [name for name in dir(Http) if name.startswith("test_") and name not in vars(Ways)]:
     setattr(Ways, inherited, None)  # they run in test_mcp_client

@@ -35,8 +35,8 @@ static void test_rows(void **state)
 	for (size_t i = 0; i < TH_COUNT(rows); i++) {
 		struct th_buf out = TH_BUF_INIT(2 * TH_MCP_ENDPOINT_MAX);
 		struct th_err err = { 0 };
-		enum th_code code = th_mcp_endpoint(th_str_of(rows[i].url),
-						    th_str_of(rows[i].named), &out, &err);
+		enum th_code code =
+		    th_mcp_endpoint(th_str_of(rows[i].url), th_str_of(rows[i].named), &out, &err);
 
 		assert_int_equal(code, rows[i].want ? TH_OK : TH_EPROTO);
 		if (rows[i].want)
