@@ -239,6 +239,37 @@ static void test_refused(void **state)
 	place_deinit(&p);
 }
 
+/* A call that becomes a task, which asks the person when it is looked at. */
+static void test_task(void **state)
+{
+	struct th_err err = { 0 };
+	struct place p;
+
+	(void)state;
+	place_init(&p, TH_MCP_ERA_MODERN);
+	ask(&p, "a");
+	assert_true(was_sent(&p, "\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}"));
+	take(&p, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"resultType\":\"task\"}}");
+	assert_string_equal(p.seen.ptr, "a answered {\"resultType\":\"task\"}\n");
+	th_buf_clear(&p.seen);
+	assert_int_equal(th_mcp_client_request(&p.client, "tasks/get", TH_STR("{\"taskId\":\"t\"}"),
+					       (char *)(uintptr_t) "a", &err),
+			 TH_OK);
+	take(&p, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"resultType\":\"complete\","
+		 "\"status\":\"input_required\",\"inputRequests\":{\"k\":{\"method\":"
+		 "\"elicitation/create\",\"params\":{\"message\":\"?\"}}}}}");
+	assert_string_equal(p.seen.ptr,
+			    "a is asked {\"message\":\"?\"} as \"k\", state , inputs {}\n");
+	th_buf_clear(&p.seen);
+	/* Nothing but a call becomes one. */
+	assert_int_equal(th_mcp_client_request(&p.client, "tools/list", TH_STR("{}"),
+					       (char *)(uintptr_t) "b", &err),
+			 TH_OK);
+	take(&p, "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"resultType\":\"task\"}}");
+	assert_non_null(strstr(p.seen.ptr, "b failed"));
+	place_deinit(&p);
+}
+
 #define QUESTION(id)                                                                        \
 	"{\"jsonrpc\":\"2.0\",\"id\":" id ",\"result\":{\"resultType\":\"input_required\"," \
 	"\"requestState\":\"s\",\"inputRequests\":{\"k\":{\"method\":\"roots/list\"}}}}"
@@ -269,11 +300,11 @@ static void test_questions(void **state)
 	take(&p, "{\"jsonrpc\":\"2.0\",\"id\":10,\"result\":{\"resultType\":\"input_required\","
 		 "\"inputRequests\":{\"k\":{\"method\":\"sampling/createMessage\"}}}}");
 	ask(&p, "c");
-	take(&p, "{\"jsonrpc\":\"2.0\",\"id\":11,\"result\":{\"resultType\":\"task\"}}");
+	take(&p, "{\"jsonrpc\":\"2.0\",\"id\":11,\"result\":{\"resultType\":\"other\"}}");
 	assert_string_equal(p.seen.ptr,
 			    "b failed: the server asks for sampling/createMessage, which is not "
 			    "offered to it\nc failed: the server answers with a result of the type "
-			    "task\n");
+			    "other\n");
 	place_deinit(&p);
 }
 
@@ -346,7 +377,7 @@ int main(void)
 		cmocka_unit_test(test_modern),    cmocka_unit_test(test_person),
 		cmocka_unit_test(test_legacy),    cmocka_unit_test(test_silent),
 		cmocka_unit_test(test_questions), cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_refused),   cmocka_unit_test(test_task),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
