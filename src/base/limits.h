@@ -301,10 +301,13 @@
 #define TH_TOOL_OUTPUT_MAX (1 * TH_MIB)        /* what one call may give back to the log */
 #define TH_TOOL_OUTPUT_MODEL_MAX (32 * TH_KIB) /* what of it the model is shown */
 #define TH_FILE_WRITE_MAX (16 * TH_MIB)
-#define TH_EDIT_FILE_MAX (10 * TH_MIB)   /* of a file that `edit` shows or changes */
-#define TH_EDIT_PLACES_MAX 100           /* where a text stands that should stand once */
-#define TH_EDIT_ENTRIES_MAX 1000         /* of a folder that it shows */
-#define TH_EDIT_SEEN_MAX 256             /* files whose last seen content it remembers */
+#define TH_EDIT_FILE_MAX (10 * TH_MIB)     /* of a file that `edit` shows or changes */
+#define TH_EDIT_PLACES_MAX 100             /* where a text stands that should stand once */
+#define TH_EDIT_ENTRIES_MAX 1000           /* of a folder that it shows */
+#define TH_EDIT_SEEN_MAX 256               /* files whose last seen content it remembers */
+#define TH_FETCHED_BODY_MAX (8 * TH_MIB)   /* of a page that `fetch` reads */
+#define TH_FETCHED_TEXT_MAX (512 * TH_KIB) /* of the text that it gives */
+#define TH_FETCHED_REDIRECTS_MAX 10
 #define TH_MEMORY_SWEEP_MAX 100000       /* entries that one `delete` of `memory` removes */
 #define TH_MEMORY_DEPTH_MAX 64           /* folders below each other that it removes */
 #define TH_UNDO_STEPS_MAX 10             /* edits of one file that can be taken back */

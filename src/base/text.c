@@ -144,7 +144,7 @@ size_t th_utf8_count(struct th_str s)
 	return count;
 }
 
-static bool is_bidi_control(uint32_t cp)
+bool th_text_is_bidi(uint32_t cp)
 {
 	return cp == 0x061c || cp == 0x200e || cp == 0x200f || (cp >= 0x202a && cp <= 0x202e) ||
 	       (cp >= 0x2066 && cp <= 0x2069);
@@ -191,7 +191,7 @@ void th_text_line(struct th_buf *out, struct th_str s, size_t columns_max)
 		}
 		if (len)
 			th_buf_add_mem(out, escape, len);
-		else if ((cp >= 0x80 && cp < 0xa0) || is_bidi_control(cp) || cp == 0x2028 ||
+		else if ((cp >= 0x80 && cp < 0xa0) || th_text_is_bidi(cp) || cp == 0x2028 ||
 			 cp == 0x2029)
 			th_utf8_add(out, REPLACEMENT);
 		else

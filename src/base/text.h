@@ -19,6 +19,8 @@ void th_utf8_clean(struct th_buf *out, struct th_str s);
 struct th_str th_utf8_cut(struct th_str s, size_t size_max);
 size_t th_utf8_count(struct th_str s); /* characters */
 
+bool th_text_is_bidi(uint32_t cp); /* turns the text around it */
+
 /* One line for a terminal: control characters (C0, C1, DEL, bidi overrides) shown as \n, \x1b or
  * U+FFFD, at most `columns_max` characters, "…" when cut. */
 void th_text_line(struct th_buf *out, struct th_str s, size_t columns_max);

@@ -193,30 +193,11 @@ static enum th_code listen_for_launches(struct desktop *d, const struct th_compu
 	return code ? th_prefix(err, code, "the desktop's launch socket") : TH_OK;
 }
 
-/* By its name where that still leads to it, as tools that run us (valgrind) want it. */
-static enum th_code open_self(int *ret, struct th_err *err)
-{
-	char path[TH_PATH_LEN_MAX];
-	const char *program;
-	enum th_code code = th_role_program(path, &program, err);
-
-	if (code)
-		return code;
-	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	if (len > 0) {
-		path[len] = '\0';
-		*ret = open(path, O_PATH | O_CLOEXEC);
-	}
-	if (*ret < 0)
-		*ret = open("/proc/self/exe", O_PATH | O_CLOEXEC);
-	return *ret < 0 ? th_fail_errno(err, errno, "open our own program") : TH_OK;
-}
-
 static enum th_code start_init(struct desktop *d, int control, struct th_err *err)
 {
 	static const char *const argv[] = { "/proc/self/fd/5", "desktop-init", NULL };
 	TH_CLEANUP(th_fd_close) int self = -1;
-	enum th_code code = open_self(&self, err);
+	enum th_code code = th_role_open(&self, err);
 	/* By which a desktop's processes can be told apart from outside. */
 	const char *base =
 	    th_arena_cstr(&d->arena, th_arena_printf(&d->arena, "THOLE_DESKTOP=%s", d->base));

@@ -5,7 +5,7 @@
 #include "base/field.h"
 #include "base/json.h"
 
-static const char *const targets[] = { "other", "screen", "files", NULL };
+static const char *const targets[] = { "other", "screen", "files", "web", NULL };
 static const char *const shows[] = { "", "folder", "any", NULL };
 
 struct th_str th_effect_target_name(struct th_effect_scope s)

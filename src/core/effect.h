@@ -14,6 +14,7 @@ enum th_effect_target {
 	TH_TARGET_OTHER,  /* functions of the host program, remote tools: we cannot observe it */
 	TH_TARGET_SCREEN, /* a screenshot shows it */
 	TH_TARGET_FILES,  /* the workspace; the argument "path", if there is one, names the file */
+	TH_TARGET_WEB,    /* pages of strangers, which nothing of ours is on */
 	TH_TARGET_COUNT
 };
 

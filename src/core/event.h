@@ -298,6 +298,8 @@ struct th_str th_outcome_sentence(struct th_str text);
 	  "the same for every later call of this tool in this session; of a host: in every "    \
 	  "later task of the session, not in this one alone")                                   \
 	F(ev_approval_decided, bool, expired, "expired", 0, "nobody decided in time")           \
+	F(ev_approval_decided, bool, withdrawn, "withdrawn", 0,                                 \
+	  "with expired, of a host: what asked for it has hung up; it may ask again")           \
 	F(ev_approval_decided, str, host, "host", 0,                                            \
 	  "net_ask: whether the session may reach it, as it was asked about")                   \
 	F(ev_approval_decided, int, port, "port", TH_NONEG, "net_ask: and this port of it")     \

@@ -220,6 +220,7 @@ static const char *how_to_look(const struct th_unresolved_effect *unresolved)
 		return unresolved->path[0]
 			   ? "read that file or list its folder"
 			   : "read a file, list a folder or run a command that only looks";
+	case TH_TARGET_WEB:
 	case TH_TARGET_OTHER:
 	case TH_TARGET_COUNT:
 		break;

@@ -338,7 +338,10 @@ enum th_code th_on_approval_decided(struct th_step *st)
 	if (c->phase == TH_CALL_ASKED && !th_str_is(d.digest, c->digest))
 		return th_fail(st->err, TH_EPROTO,
 			       "the decision is about another action than the one that waits");
-	if (d.expired && (d.approve || !c->expires_ms || st->ev->ts_ms < c->expires_ms))
+	if (d.withdrawn && (c->phase != TH_CALL_INTENDED || !d.expired))
+		return th_fail(st->err, TH_EPROTO, "only a host that is asked for is withdrawn");
+	if (d.expired &&
+	    (d.approve || (!d.withdrawn && (!c->expires_ms || st->ev->ts_ms < c->expires_ms))))
 		return th_fail(st->err, TH_EPROTO, "the approval has not expired");
 	if (c->phase == TH_CALL_INTENDED) {
 		code = th_host_decided(st, c, &d);

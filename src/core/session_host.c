@@ -136,8 +136,12 @@ enum th_code th_host_decided(struct th_step *st, struct th_call *c,
 	if (!th_str_is(d->digest, digest))
 		return th_fail(st->err, TH_EPROTO,
 			       "the decision is about another host than the one that is asked for");
-	c->host.phase = d->approve ? TH_HOST_ALLOWED : TH_HOST_REFUSED;
 	c->expires_ms = 0;
+	if (d->withdrawn) { /* nobody waits for a word */
+		c->host.phase = TH_HOST_NONE;
+		return TH_OK;
+	}
+	c->host.phase = d->approve ? TH_HOST_ALLOWED : TH_HOST_REFUSED;
 	if (!d->expired)
 		said(s, &c->host, d->always);
 	th_step_emit(st->out,

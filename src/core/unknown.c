@@ -214,6 +214,7 @@ static bool shows(const struct th_unresolved_effect *unresolved, struct th_effec
 			return looked;
 		return scope.shows == TH_SHOWS_FOLDER ? holds(path, unresolved->path)
 						      : strcmp(path, unresolved->path) == 0;
+	case TH_TARGET_WEB:
 	case TH_TARGET_OTHER:
 		return looked;
 	case TH_TARGET_COUNT:

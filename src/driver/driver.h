@@ -289,6 +289,9 @@ void th_driver_tool_not_started(struct th_driver *d, struct th_ticket t, const c
  * says what became of it, at once or when somebody decided. */
 void th_driver_tool_asks(struct th_driver *d, struct th_ticket t, struct th_str host, uint16_t port,
 			 bool listed);
+/* It has hung up: nobody need decide. */
+void th_driver_tool_withdraws(struct th_driver *d, struct th_ticket t, struct th_str host,
+			      uint16_t port);
 /* Output of an effect that still runs, for observers. */
 void th_driver_tool_progress(struct th_driver *d, struct th_ticket t, struct th_str bytes);
 /* Its server does it as a task of that name, which is written down: a later runtime asks for it. */

@@ -84,3 +84,29 @@ void th_driver_tool_asks(struct th_driver *d, struct th_ticket t, struct th_str 
 	ask(l, c, host, port, listed);
 	th_live_pump(l);
 }
+
+void th_driver_tool_withdraws(struct th_driver *d, struct th_ticket t, struct th_str host,
+			      uint16_t port)
+{
+	struct th_live *l = th_live_find(d, t.index, t.generation);
+	const struct th_call *c =
+	    l && !l->lost && t.kind == TH_TICKET_EVENT ? th_live_intended(l, t.seq) : NULL;
+	char digest[TH_SHA256_HEX_SIZE + 1];
+	struct th_ev_approval_decided e = {
+		.host = host,
+		.port = port,
+		.expired = true,
+		.withdrawn = true,
+		.message = TH_STR("what asked for it has hung up before anybody decided"),
+	};
+
+	if (!c || c->host.phase != TH_HOST_ASKED || c->host.port != port ||
+	    !th_str_eq(c->host.name, host))
+		return; /* somebody has decided meanwhile */
+	th_host_digest(host, port, digest);
+	e.call_id = c->call_id;
+	e.digest = th_str_of(digest);
+	th_live_write_event(l, TH_EV_APPROVAL_DECIDED, TH_SOURCE_ENVIRONMENT, c->call_seq,
+			    c->call_id, &e);
+	th_live_pump(l);
+}

@@ -24,7 +24,7 @@ static unsigned of_builtin(const struct th_live *l, const struct th_tool_row *ro
 
 	if (row->spec.question)
 		return TH_ORIGIN_BIT(TH_ORIGIN_PERSON);
-	if (row->spec.scope.target == TH_TARGET_SCREEN)
+	if (row->spec.scope.target == TH_TARGET_SCREEN || row->spec.scope.target == TH_TARGET_WEB)
 		return TH_ORIGIN_BIT(TH_ORIGIN_WEB);
 	if (commands && th_net_kind_of(l->session_config->agent->net) == TH_NET_HOST)
 		return TH_ORIGIN_BIT(TH_ORIGIN_WEB) | TH_ORIGIN_BIT(TH_ORIGIN_WORKSPACE);

@@ -116,6 +116,14 @@ static int64_t on_ask(void *ctx, const char *host, uint16_t port, bool listed)
 	return m.id;
 }
 
+static void on_withdrawn(void *ctx, int64_t ask_id)
+{
+	struct session *s = (struct session *)ctx;
+	struct th_egress_number m = { .op = TH_STR("withdrawn"), .id = ask_id };
+
+	send_to(s, &th_egress_number_table, &m);
+}
+
 static void on_flow_end(void *ctx, struct th_flow *f)
 {
 	struct session *s = (struct session *)ctx;
@@ -328,6 +336,7 @@ static void on_session(void *ctx, int fd)
 					   .on_report = on_report,
 					   .on_end = on_flow_end,
 					   .on_ask = on_ask,
+					   .on_withdrawn = on_withdrawn,
 					   .ctx = s };
 	/* Some more may stay, to be told by begin that they are too many. */
 	if (e->session_count >= 2 * TH_EGRESS_SESSIONS_MAX)

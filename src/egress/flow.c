@@ -184,6 +184,7 @@ void th_flow_update(struct flow *f)
 		     (f->stage == STAGE_RELAY && waiting(&f->server) == 0 && takes(f));
 
 	watch(&f->client, (reads && !f->client.ended ? TH_POLL_READ : 0U) |
+			      (f->stage == STAGE_ASK ? TH_POLL_HANGUP : 0U) |
 			      (waiting(&f->client) ? TH_POLL_WRITE : 0U));
 	watch(&f->server, (!f->server.ended && waiting(&f->client) == 0 ? TH_POLL_READ : 0U) |
 			      (waiting(&f->server) ? TH_POLL_WRITE : 0U));
@@ -442,6 +443,12 @@ static void on_client(void *ctx, unsigned events)
 			th_flow_want(f);
 		return;
 	case STAGE_ASK:
+		/* Errors are reported as readable. */
+		if (events & (TH_POLL_HANGUP | TH_POLL_READ) || !flush(&f->client))
+			th_flow_hung_up(f);
+		else
+			th_flow_update(f);
+		return;
 	case STAGE_DIAL:
 		return;
 	case STAGE_LEAVE:

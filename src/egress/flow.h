@@ -23,6 +23,8 @@ struct th_flow_owner {
 	/* Somebody is to be asked whether it may be reached, which th_flow_answer says; returns
 	 * the number of the question. */
 	int64_t (*on_ask)(void *ctx, const char *host, uint16_t port, bool listed);
+	/* Who asked is gone: no answer is waited for. */
+	void (*on_withdrawn)(void *ctx, int64_t ask_id);
 	bool asks, asks_listed; /* of what is not on the list, and of what is */
 	/* It has ended and is freed after this call. */
 	void (*on_end)(void *ctx, struct th_flow *f);

@@ -69,5 +69,6 @@ void th_flow_relay(struct flow *f, int fd); /* the server is reached; takes the 
 /* flow_want.c */
 void th_flow_want(struct flow *f);       /* the client has said something, or more */
 void th_flow_unanswered(struct flow *f); /* it has waited long enough */
+void th_flow_hung_up(struct flow *f);    /* the client, while somebody is asked */
 
 #endif

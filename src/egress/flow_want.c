@@ -61,6 +61,17 @@ void th_flow_unanswered(struct flow *f)
 	refuse(f, "nobody decided in time");
 }
 
+/* A client that waits for an answer and says that it sends nothing more waits no longer: programs
+ * that half-close before they read are not among those that speak to a proxy. */
+void th_flow_hung_up(struct flow *f)
+{
+	const struct th_flow_owner *o = f->base.owner;
+
+	th_flow_decide(f, "refused", "it hung up before anybody decided");
+	o->on_withdrawn(o->ctx, f->ask_id);
+	th_flow_end(f);
+}
+
 bool th_flow_answer(struct th_flow *base, int64_t ask_id, bool allow, struct th_str why)
 {
 	struct flow *f = (struct flow *)base;

@@ -55,6 +55,7 @@ struct th_egress_link {
 	struct th_egress_wait *waits;
 	int64_t last_id;
 	void (*on_ask)(void *ctx, struct th_str host, uint16_t port, bool listed);
+	void (*on_withdrawn)(void *ctx, struct th_str host, uint16_t port);
 	bool asks, asks_listed;
 	void *ask_ctx;
 	struct ask *asked;
@@ -210,6 +211,30 @@ static enum th_code on_ask(struct th_egress_link *x, const struct th_egress_ask 
 	return TH_OK;
 }
 
+/* One that was answered meanwhile is not there any more. */
+static void on_withdrawn(struct th_egress_link *x, int64_t id)
+{
+	struct ask gone = { .id = 0 };
+
+	for (struct ask **at = &x->asked; *at && !gone.id;) {
+		struct ask *a = *at;
+
+		if (a->id != id) {
+			at = &a->next;
+			continue;
+		}
+		gone = *a;
+		*at = a->next;
+		x->ask_count--;
+		free(a);
+	}
+	for (const struct ask *a = x->asked; a; a = a->next)
+		if (a->port == gone.port && strcmp(a->host, gone.host) == 0)
+			return;
+	if (gone.id)
+		x->on_withdrawn(x->ask_ctx, th_str_of(gone.host), gone.port);
+}
+
 void th_egress_link_answer(struct th_egress_link *x, struct th_str host, uint16_t port, bool allow,
 			   const char *why)
 {
@@ -277,6 +302,8 @@ static enum th_code on_message(struct th_egress_link *x, struct th_str head, str
 		th_poll_set(x->listen_poll, 0);
 	} else if (th_str_is(op, "synced")) {
 		release(x, th_json_get_int(v, "id", 0));
+	} else if (th_str_is(op, "withdrawn")) {
+		on_withdrawn(x, th_json_get_int(v, "id", 0));
 	} else if (th_str_is(op, "connection")) {
 		th_arena_init(&a, 64 * TH_KIB);
 		code = th_table_parse(&th_egress_connection_table, v, &a, &c, err);
@@ -452,6 +479,7 @@ enum th_code th_egress_link_new(struct th_loop *l, const struct th_egress_option
 	x->loop = l;
 	x->listen_fd = o->listen_fd;
 	x->on_ask = o->on_ask;
+	x->on_withdrawn = o->on_withdrawn;
 	x->asks = o->asks;
 	x->asks_listed = o->asks_listed;
 	x->ask_ctx = o->ask_ctx;

@@ -27,6 +27,8 @@ struct th_egress_options {
 	/* A program wants to reach what net does not list, or does (`listed`), and waits for
 	 * th_egress_link_answer. */
 	void (*on_ask)(void *ctx, struct th_str host, uint16_t port, bool listed);
+	/* All that waited for that host and port have hung up. */
+	void (*on_withdrawn)(void *ctx, struct th_str host, uint16_t port);
 	bool asks, asks_listed; /* which of the two; else it is refused, or reached */
 	void *ask_ctx;
 	int listen_fd; /* io/net_space.h; the caller's, outlives the link */

@@ -380,6 +380,11 @@ static void on_asks(struct th_executor_client *x, const struct th_exec_host *m)
 {
 	const struct th_link_call *c = call_find(x, m->id);
 
+	if (m->withdrawn) {
+		if (c && c->on.on_withdrawn && m->port <= UINT16_MAX)
+			c->on.on_withdrawn(c->on.ctx, m->host, (uint16_t)m->port);
+		return;
+	}
 	if (c && c->on.on_asks && m->port <= UINT16_MAX)
 		c->on.on_asks(c->on.ctx, m->host, (uint16_t)m->port, m->listed);
 	else

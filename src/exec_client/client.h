@@ -138,6 +138,8 @@ struct th_executor_handlers {
 	/* A program of it wants to reach a host that net does not list, and waits for
 	 * th_executor_client_host.  NULL: nobody can decide, and it is refused. */
 	void (*on_asks)(void *ctx, struct th_str host, uint16_t port, bool listed);
+	/* It does not wait any more.  May be NULL where on_asks is. */
+	void (*on_withdrawn)(void *ctx, struct th_str host, uint16_t port);
 	void (*on_finished)(void *ctx, const struct th_effect_result *result); /* exactly once */
 	void *ctx;
 };

@@ -151,6 +151,46 @@ void th_exec_ask(void *ctx, struct th_str host, uint16_t port, bool listed)
 	ask_next(x, NULL);
 }
 
+/* Whoever is asked is told that it is over. */
+static void send_withdrawn(struct th_executor_server *x)
+{
+	TH_CLEANUP(th_buf_deinit) struct th_buf head = TH_BUF_INIT(4 * TH_KIB);
+	struct th_exec_host m = { .op = TH_STR("asks"),
+				  .host = th_str_of(x->asks[0].name),
+				  .port = x->asks[0].port,
+				  .withdrawn = true };
+
+	for (struct th_exec_sub *sub = x->asking->subs; sub; sub = sub->next)
+		if (sub->client == x->asking_client) {
+			m.id = sub->id;
+			th_exec_print(&th_exec_host_table, &m, &head);
+			(void)th_exec_send(sub->client, th_buf_str(&head), TH_STR(""));
+			return;
+		}
+}
+
+void th_exec_ask_withdrawn(void *ctx, struct th_str host, uint16_t port)
+{
+	struct th_executor_server *x = (struct th_executor_server *)ctx;
+	size_t at = 0;
+
+	while (at < x->ask_count &&
+	       (x->asks[at].port != port || !th_str_is(host, x->asks[at].name)))
+		at++;
+	if (at == x->ask_count)
+		return;
+	if (at == 0 && x->asking) {
+		send_withdrawn(x);
+		th_tool_clocks_go_on(&x->asking->job);
+		drop_first(x, false, "it hung up");
+		ask_next(x, NULL);
+		return;
+	}
+	x->ask_count--;
+	for (; at < x->ask_count; at++)
+		x->asks[at] = x->asks[at + 1];
+}
+
 void th_exec_on_host(struct th_exec_client *c, const struct th_exec_host *m)
 {
 	struct th_executor_server *x = c->x;

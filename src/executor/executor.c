@@ -24,6 +24,7 @@
 #include "io/clock.h"
 #include "io/files.h"
 #include "io/role.h"
+#include "tools/fetch.h"
 
 static void send_welcome(struct th_exec_client *c, int64_t id)
 {
@@ -499,6 +500,7 @@ static enum th_code begin(struct th_executor_server *x, struct th_buf *other, st
 		return code;
 	x->env.loop = x->loop;
 	x->on_ask = th_exec_ask;
+	x->on_withdrawn = th_exec_ask_withdrawn;
 	x->flush = (struct th_deferred){ .fn = th_exec_flush, .ctx = x };
 	x->reap = (struct th_deferred){ .fn = reap, .ctx = x };
 	th_timer_init(&x->linger, x->loop, on_linger, x);
@@ -639,9 +641,9 @@ static bool take(const char *role)
 int th_exec_role(int argc, char **argv)
 {
 	struct th_str role = TH_STR("executor");
-	const char *entry = NULL;
+	const char *entry = NULL, *url = NULL;
 	int64_t fd = 3;
-	bool good = true;
+	bool good = true, raw = false;
 
 	for (int i = 1; i + 1 < argc && good; i += 2) {
 		struct th_str value = th_str_of(argv[i + 1]);
@@ -651,6 +653,10 @@ int th_exec_role(int argc, char **argv)
 			role = value;
 		else if (strcmp(argv[i], "--entry") == 0)
 			entry = argv[i + 1];
+		else if (strcmp(argv[i], "--url") == 0)
+			url = argv[i + 1];
+		else if (strcmp(argv[i], "--raw") == 0)
+			raw = true;
 		else /* --session is for people who look at the list of processes */
 			good = strcmp(argv[i], "--session") == 0;
 	}
@@ -663,6 +669,8 @@ int th_exec_role(int argc, char **argv)
 		return take(TH_ROLE_EGRESS) ? th_egress_main((int)fd) : 2;
 	if (good && th_str_is(role, "reaper") && entry)
 		return take(TH_ROLE_REAPER) ? th_reaper_main(3, entry) : 2;
+	if (good && th_str_is(role, "fetch") && url)
+		return take(TH_ROLE_FETCH) ? th_fetch_main(url, raw) : 2;
 	fprintf(stderr, "thole exec: is started by other commands, with a socket and its orders\n");
 	return 2;
 }

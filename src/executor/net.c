@@ -59,6 +59,7 @@ enum th_code th_exec_net_make(struct th_executor_server *x, struct th_err *err)
 					     .session = x->start.session,
 					     .net = x->start.net,
 					     .on_ask = x->on_ask,
+					     .on_withdrawn = x->on_withdrawn,
 					     .asks = x->start.net_ask,
 					     .asks_listed = x->start.net_strict,
 					     .ask_ctx = x,

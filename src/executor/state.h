@@ -119,6 +119,7 @@ struct th_executor_server {
 	struct th_exec_said asks[TH_EGRESS_ASKS_MAX]; /* hosts that are asked for, the first now */
 	size_t ask_count;
 	void (*on_ask)(void *ctx, struct th_str host, uint16_t port, bool listed); /* th_exec_ask */
+	void (*on_withdrawn)(void *ctx, struct th_str host, uint16_t port); /* …_withdrawn */
 	struct th_exec_effect *asking; /* in whose name; NULL: nobody is asked */
 	const struct th_exec_client *asking_client;
 	struct th_mask *mask;            /* over what tools give out; NULL: there are no secrets */
@@ -177,6 +178,7 @@ const char *const *th_exec_net_environment(const struct th_executor_server *x);
 
 void th_exec_ask(void *ctx, struct th_str host, uint16_t port, bool listed);
 void th_exec_on_host(struct th_exec_client *c, const struct th_exec_host *m);
+void th_exec_ask_withdrawn(void *ctx, struct th_str host, uint16_t port);
 void th_exec_ask_said(struct th_executor_server *x, const struct th_exec_run *m);
 void th_exec_ask_over(const struct th_exec_effect *e); /* it has ended */
 void th_exec_ask_cancelled(struct th_exec_effect *e);  /* it is about to */

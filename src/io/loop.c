@@ -376,7 +376,8 @@ static void on_poll(uv_poll_t *uv, int status, int events);
 static void poll_apply(struct th_poll *p)
 {
 	int events = (p->events & TH_POLL_READ ? UV_READABLE : 0) |
-		     (p->events & TH_POLL_WRITE ? UV_WRITABLE : 0);
+		     (p->events & TH_POLL_WRITE ? UV_WRITABLE : 0) |
+		     (p->events & TH_POLL_HANGUP ? UV_DISCONNECT : 0);
 	int status = events ? uv_poll_start(&p->uv, events, on_poll) : uv_poll_stop(&p->uv);
 	assert(status == 0);
 	(void)status;
@@ -392,7 +393,8 @@ static void on_poll(uv_poll_t *uv, int status, int events)
 		return;
 	}
 	p->fn(p->ctx, (events & UV_READABLE ? TH_POLL_READ : 0u) |
-			  (events & UV_WRITABLE ? TH_POLL_WRITE : 0u));
+			  (events & UV_WRITABLE ? TH_POLL_WRITE : 0u) |
+			  (events & UV_DISCONNECT ? TH_POLL_HANGUP : 0u));
 }
 
 enum th_code th_poll_new(struct th_loop *l, int fd, th_poll_fn *fn, void *ctx, struct th_poll **ret,

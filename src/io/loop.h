@@ -96,7 +96,8 @@ void th_loop_undefer(struct th_loop *l, struct th_deferred *d); /* also when not
 
 /* ---- descriptors ---- */
 
-enum th_poll_events { TH_POLL_READ = 1, TH_POLL_WRITE = 2 };
+/* HANGUP: the other side sends nothing more, whatever waits to be read. */
+enum th_poll_events { TH_POLL_READ = 1, TH_POLL_WRITE = 2, TH_POLL_HANGUP = 4 };
 
 struct th_poll;
 /* `events` of enum th_poll_events; errors and hang-ups are reported as readable and writable. */

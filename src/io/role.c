@@ -2,10 +2,15 @@
 /* role.c - see role.h. */
 #include "io/role.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/limits.h"
 #include "io/detach.h"
+#include "io/files.h"
 
 static bool known;
 
@@ -50,4 +55,25 @@ enum th_code th_role_program(char *path, const char **ret, struct th_err *err)
 	if (code == TH_OK)
 		*ret = th_program_self(path);
 	return code;
+}
+
+/* By its name where that still leads to it, as tools that run us (valgrind) want it. */
+enum th_code th_role_open(int *ret_fd, struct th_err *err)
+{
+	char path[TH_PATH_LEN_MAX];
+	const char *program;
+	int fd = -1;
+	enum th_code code = th_role_program(path, &program, err);
+
+	if (code)
+		return code;
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	if (len > 0) {
+		path[len] = '\0';
+		fd = open(path, O_PATH | O_CLOEXEC);
+	}
+	if (fd < 0)
+		fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+	*ret_fd = fd;
+	return fd < 0 ? th_fail_errno(err, errno, "open our own program") : TH_OK;
 }

@@ -22,6 +22,7 @@
 #define TH_ROLE_REAPER "reaper"
 #define TH_ROLE_EGRESS "egress"
 #define TH_ROLE_DESKTOP "desktop"
+#define TH_ROLE_FETCH "fetch"
 
 /* Says that this program's main() looks for roles before it does anything else. */
 void th_role_known(void);
@@ -36,5 +37,9 @@ TH_NODISCARD enum th_code th_role_check(struct th_err *err);
 /* This program, to be started in a role (th_program_self); `path` has room for TH_PATH_LEN_MAX
  * bytes.  TH_EUSAGE: its main() knows no roles, or th_role_check fails. */
 TH_NODISCARD enum th_code th_role_program(char *path, const char **ret, struct th_err *err);
+
+/* The same as a descriptor (O_PATH, close-on-exec), for a process that does not see its folder: it
+ * is started as /proc/self/fd/N. */
+TH_NODISCARD enum th_code th_role_open(int *ret_fd, struct th_err *err);
 
 #endif

@@ -128,6 +128,13 @@ static void on_asks(void *ctx, struct th_str host, uint16_t port, bool listed)
 	th_driver_tool_asks(c->session->rt->driver, c->ticket, host, port, listed);
 }
 
+static void on_withdrawn(void *ctx, struct th_str host, uint16_t port)
+{
+	const struct th_runtime_effect *c = ctx;
+
+	th_driver_tool_withdraws(c->session->rt->driver, c->ticket, host, port);
+}
+
 static void on_finished(void *ctx, const struct th_effect_result *r)
 {
 	struct th_runtime_effect *c = ctx;
@@ -194,6 +201,7 @@ void th_world_tool_run(void *ctx, struct th_ticket t, const struct th_effect_cal
 		     s->observer.progress;
 	struct th_executor_handlers h = { .on_finished = on_finished,
 					  .on_asks = on_asks,
+					  .on_withdrawn = on_withdrawn,
 					  .on_output = shown ? on_progress : NULL };
 	struct th_runtime_effect *c;
 	struct th_err err = { 0 };

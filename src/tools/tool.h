@@ -148,7 +148,7 @@ extern const struct th_tool th_tool_request_condensation;
 extern const struct th_tool th_tool_shell, th_tool_read_file, th_tool_write_file, th_tool_list_dir,
     th_tool_apply_patch, th_tool_edit, th_tool_search, th_tool_bash, th_tool_task_list,
     th_tool_think, th_tool_ask, th_tool_python, th_tool_python_install, th_tool_browser,
-    th_tool_finish, th_tool_memory;
+    th_tool_finish, th_tool_memory, th_tool_fetch;
 
 /* ---- for tools ---- */
 

@@ -11,9 +11,9 @@
  *	sync   connection for all that is new, then synced
  *
  * Egress -> executor: ask, where a session may: a connection to a host that is not listed waits for
- * answer; and connection, whenever one was decided or has ended.  Its
- * numbers are what came since the last one of that connection.  The session
- * ends with the socket.
+ * answer; withdrawn, when the one that waits has hung up; and connection, whenever one was decided
+ *or has ended.  Its numbers are what came since the last one of that connection.  The session ends
+ *with the socket.
  */
 #ifndef TH_WIRE_EGRESS_H
 #define TH_WIRE_EGRESS_H
@@ -30,10 +30,10 @@
 	F(egress_begin, raw, secrets, "secrets", 0, "list of exec_secret")          \
 	F(egress_begin, str, authority, "authority", 0, "certificate and key, PEM")
 
-/* ready, sync, synced */
-#define TH_FIELDS_egress_number(F)                                       \
-	F(egress_number, str, op, "op", TH_REQ, "ready, sync or synced") \
-	F(egress_number, int, id, "id", TH_EMIT, "of the sync that is answered")
+/* ready, sync, synced, withdrawn */
+#define TH_FIELDS_egress_number(F)                                                  \
+	F(egress_number, str, op, "op", TH_REQ, "ready, sync, synced or withdrawn") \
+	F(egress_number, int, id, "id", TH_EMIT, "of the sync that is answered, or of the ask")
 
 #define TH_FIELDS_egress_ask(F)                                                   \
 	F(egress_ask, str, op, "op", TH_REQ, "ask")                               \

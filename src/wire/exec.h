@@ -116,6 +116,7 @@
 	F(exec_host, str, host, "host", TH_REQ | TH_NONEMPTY, "name or address")             \
 	F(exec_host, int, port, "port", TH_REQ | TH_POSITIVE, "port of it")                  \
 	F(exec_host, bool, listed, "listed", 0, "asks: net lists it, and the run is strict") \
+	F(exec_host, bool, withdrawn, "withdrawn", 0, "asks: who waited has hung up")        \
 	F(exec_host, bool, allow, "allow", 0, "host: it may be reached")
 
 #define TH_FIELDS_exec_forget(F)                        \

@@ -18,7 +18,6 @@ FOR_TESTS = {
     "th_desktop_level": "the tests ask for the confinement that a desktop really got",
     "th_display_host": "a display in the test's own process",
     "th_driver_count": "bounds: sessions in memory",
-    "th_fetch_end_name": "the tests and bench/fetch print how a request ended",
     "th_http_waiting": "bounds: bytes that a stream holds",
     "th_keys_at": "the tests go through the table of keys",
     "th_mcp_log": "the fixtures of the conformance suite log; thole's own tools have nothing to say that way",

@@ -99,6 +99,7 @@ class Server:
 
     def __init__(self, port=80, tls=False):
         asked = self.asked = []
+        pages = self.pages = {}  # path -> (content type, bytes)
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -119,7 +120,10 @@ class Server:
                     text = b"x" * int(self.path[5:])
                 if self.path.startswith("/echo"):
                     text = "".join("%s: %s\n" % h for h in self.headers.items()).encode()
-                self.send_response(302 if self.path.startswith("/to/") else 200)
+                kind, text = pages.get(self.path, (None, text))
+                self.send_response(302 if self.path.startswith("/to/") else 404 if kind == "none" else 200)
+                if kind:
+                    self.send_header("Content-Type", "text/plain" if kind == "none" else kind)
                 if self.path.startswith("/to/"):
                     self.send_header("Location", "http://" + self.path[4:])
                 self.send_header("Content-Length", str(len(text)))

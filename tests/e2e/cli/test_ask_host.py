@@ -109,6 +109,23 @@ class AskHost(serving.Served):
         self.assertIn("this is good.example", out)
         self.assertEqual([a["host"] for a in self.internet.asked], ["good.example"])
 
+    def test_hung_up(self):
+        """A program that waits no longer takes its question back, and may ask again in the same call."""
+        self.begin([bash("curl -sS -m 2 http://other.example/a; echo then; curl -sS http://other.example/b")], [{"text": "done"}])
+        first = self.waits()
+        self.wait_for(lambda: len(self.log("approval_requested")) == 2)
+        (gone,) = self.log("approval_decided")
+        self.assertEqual({k: gone["data"].get(k) for k in ("host", "approve", "expired", "withdrawn")},
+                         {"host": "other.example", "approve": False, "expired": True, "withdrawn": True})
+        second = self.waits()
+        self.assertEqual((first["call_id"].split("#")[0], first["host"]), (second["call_id"].split("#")[0], second["host"]))
+        self.say("approve", call_id=second["call_id"])
+        self.rest()
+        self.assertIn("then\\nthis is other.example", json.dumps(self.outputs()[0]))
+        self.assertEqual([a["path"] for a in self.internet.asked], ["/b"])
+        rows = self.log("outcome")[0]["data"]["evidence"]["network"]
+        self.assertIn(("refused", "it hung up before anybody decided"), [(r["decision"], r.get("why")) for r in rows])
+
     def test_the_call_ends_while_others_are_asked_for(self):
         """What waits behind the first host is not asked for in the name of the call that has just ended."""
         self.begin([bash("curl -sS http://other.example/1 & curl -sS http://false.example/2 & curl -sS -m 2 http://third.example/3")],
