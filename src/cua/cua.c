@@ -172,6 +172,22 @@ static void get_ws(struct th_cua *c, struct th_access *a)
 		th_cua_socket_begin(c, a, false);
 }
 
+/* As Cua's server answers where its package for agents is not installed. */
+static void post_responses(struct th_cua *c, struct th_access *a)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_err err = { 0 };
+
+	(void)c;
+	if (th_json_parse(th_http_body(a->request), &doc, &err))
+		th_cua_detail(a, 400, "Invalid JSON body: %s", err.msg);
+	else if (!th_json_get_str(th_json_root(doc), "model").len ||
+		 th_json_is_null(th_json_get(th_json_root(doc), "input")))
+		th_cua_detail(a, 400, "'model' and 'input' are required");
+	else
+		th_cua_detail(a, 501, "ComputerAgent not available");
+}
+
 static void not_supported(struct th_cua *c, struct th_access *a)
 {
 	(void)c;
@@ -197,7 +213,7 @@ static const struct {
 	{ "GET", "/pty/{pid}/stream", true, 0, th_cua_pty_stream },
 	{ "GET", "/pty/{pid}/ws", true, 0, th_cua_pty_socket },
 	{ "POST", "/playwright_exec", true, TH_SERVE_SMALL_MAX, not_supported },
-	{ "POST", "/responses", true, TH_SERVE_JSON_MAX, not_supported },
+	{ "POST", "/responses", true, TH_SERVE_JSON_MAX, post_responses },
 	{ "POST", "/mcp", true, TH_SERVE_JSON_MAX, th_cua_mcp_serve },
 	{ "GET", "/mcp", true, 0, th_cua_mcp_serve },
 	{ "DELETE", "/mcp", true, 0, th_cua_mcp_serve },

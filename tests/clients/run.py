@@ -42,12 +42,12 @@ def installed(name, *packages):
     return folder
 
 
-def python():
-    """A Python with the openai package."""
-    folder = FOLDER / "python"
+def python(name="python", package="openai"):
+    """A Python with that package."""
+    folder = FOLDER / name
     if not (folder / "bin" / "python").exists():
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True, timeout=600)
-        subprocess.run([str(folder / "bin" / "pip"), "install", "--quiet", "openai"], check=True, timeout=600)
+        subprocess.run([str(folder / "bin" / "pip"), "install", "--quiet", package], check=True, timeout=600)
     return folder / "bin" / "python"
 
 
@@ -134,6 +134,12 @@ class Clients(serving.Served):
         self.port = int(self.server.stdout.readline().decode().rsplit(":", 1)[1])
         os.environ["CUA_TELEMETRY"] = os.environ["CUA_TELEMETRY_ENABLED"] = "off"
         self.client("node", "cua_computer.mjs", cwd=folder)
+
+    def test_cua_sandbox(self):
+        interpreter = python("cua_sandbox", "cua-sandbox==0.4.3")
+        self.serve_http("--cua", "127.0.0.1:0")
+        self.port = int(self.server.stdout.readline().decode().rsplit(":", 1)[1])
+        self.client(str(interpreter), str(HERE / "cua_transports.py"), cwd=HERE)
 
     def test_acp(self):
         folder = installed("acp_sdk", "@agentclientprotocol/sdk")

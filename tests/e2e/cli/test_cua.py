@@ -282,8 +282,13 @@ class Cua(serving.Served):
             answer = self.request("POST", "/cmd", body, X_API_Key=TOKEN)
             self.assertEqual((answer.status, list(answer.json())), (400, ["detail"]))
             self.assertTrue(answer.json()["detail"].startswith(detail), answer)
-        for method, path, status in (("GET", "/cmd", 405), ("GET", "/api/sessions", 404), ("GET", "/", 404), ("POST", "/responses", 501), ("PUT", "/mcp", 405), ("GET", "/pty", 405)):
+        for method, path, status in (("GET", "/cmd", 405), ("GET", "/api/sessions", 404), ("GET", "/", 404), ("POST", "/playwright_exec", 501), ("PUT", "/mcp", 405), ("GET", "/pty", 405)):
             self.assertEqual(self.request(method, path, X_API_Key=TOKEN).status, status, path)
+        for body, status, detail in (("{", 400, "Invalid JSON body: "), ("{}", 400, "'model' and 'input' are required"),
+                                     ('{"model":"m","input":"x"}', 501, "ComputerAgent not available")):
+            answer = self.request("POST", "/responses", body, X_API_Key=TOKEN)
+            self.assertEqual(answer.status, status)
+            self.assertTrue(answer.json()["detail"].startswith(detail), answer)
         for body in ('{"command":"version"}', '{"command":"version","params":null}', '{"command":"version","other":1}'):
             self.assertTrue(self.line(body)["success"])
         # Who may.
