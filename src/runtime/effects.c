@@ -191,6 +191,18 @@ bool th_world_tool_ready(void *ctx, struct th_ticket t, struct th_str *ret_journ
 	return false;
 }
 
+struct th_str th_world_tool_place(void *ctx, struct th_ticket t)
+{
+	struct th_runtime *rt = ctx;
+	const struct th_runtime_session *s = th_runtime_find(rt, t.index, t.generation);
+	struct th_str far;
+
+	if (!s || !s->executor || !th_executor_client_journal(s->executor).len)
+		return (struct th_str){ NULL, 0 };
+	far = th_executor_client_place(s->executor);
+	return far.len ? far : th_str_of(rt->here);
+}
+
 void th_world_tool_run(void *ctx, struct th_ticket t, const struct th_effect_call *call,
 		       bool settle)
 {

@@ -70,14 +70,13 @@ struct th_str th_runtime_session_far(struct th_runtime_session *s)
 	return th_str_of(s->far);
 }
 
-struct th_str th_world_tool_place(void *ctx, struct th_ticket t)
+struct th_str th_runtime_far_of(struct th_runtime *rt, struct th_str session_id)
 {
-	struct th_runtime *rt = ctx;
-	const struct th_runtime_session *s = th_runtime_find(rt, t.index, t.generation);
-	struct th_str far;
+	struct th_runtime_session *s = rt->sessions;
 
-	if (!s || !s->executor || !th_executor_client_journal(s->executor).len)
+	while (s && !th_str_eq(s->id, session_id))
+		s = s->next;
+	if (!s)
 		return (struct th_str){ NULL, 0 };
-	far = th_executor_client_place(s->executor);
-	return far.len ? far : th_str_of(rt->here);
+	return s->executor ? th_executor_client_place(s->executor) : th_runtime_session_far(s);
 }

@@ -137,6 +137,7 @@ void th_runtime_human_model(struct th_runtime *rt, const struct th_runtime_optio
 
 /* effects.c */
 bool th_world_tool_ready(void *ctx, struct th_ticket t, struct th_str *ret_journal);
+struct th_str th_world_tool_place(void *ctx, struct th_ticket t);
 /* May an effect begin?  False: the runtime ends, since its sessions may be another's. */
 bool th_runtime_holds(struct th_runtime *rt);
 void th_world_tool_run(void *ctx, struct th_ticket t, const struct th_effect_call *call,
@@ -155,7 +156,8 @@ void th_runtime_session_effects_drop(
 /* far.c */
 /* Where the session's executor is, by its log; empty: on this machine. */
 struct th_str th_runtime_session_far(struct th_runtime_session *s);
-struct th_str th_world_tool_place(void *ctx, struct th_ticket t);
+/* Where it is of a session that is open here, as far as that is known now; else empty. */
+struct th_str th_runtime_far_of(struct th_runtime *rt, struct th_str session_id);
 
 /* executor_end.c */
 /* Waits until those of that session that were told to end are gone; an empty name: all of them. */
@@ -201,7 +203,6 @@ void th_runtime_open_drop(struct th_runtime_session *s); /* gives it up */
 
 /* sessions.c */
 struct th_runtime_session *th_runtime_session_new(struct th_runtime *rt);
-struct th_runtime_session *th_runtime_session_named(struct th_runtime *rt, struct th_str id);
 void th_runtime_session_index(struct th_runtime_session *s); /* found by its handle from now on */
 void th_runtime_session_free(struct th_runtime_session *s);
 

@@ -140,7 +140,7 @@ void th_runtime_open_now(struct th_runtime *rt, const void *ready_ctx);
 bool th_runtime_give_up(struct th_runtime *rt, const void *ready_ctx);
 
 /* Is the session open here, as one of its own or as one that works for another? */
-bool th_runtime_has(struct th_runtime *rt, struct th_str session_id);
+bool th_runtime_has(const struct th_runtime *rt, struct th_str session_id);
 /* As one that works for another? */
 bool th_runtime_works_for(const struct th_runtime *rt, struct th_str session_id);
 /* The session is over or was removed: its executor, if one runs, is told to end, and what it kept

@@ -254,21 +254,12 @@ static void on_retry(void *ctx)
 	watch(ctx);
 }
 
-/* Where the executor of a session that is open here lives. */
-static struct th_str place_of(struct th_runtime_session *s)
-{
-	if (!s)
-		return (struct th_str){ NULL, 0 };
-	return s->executor ? th_executor_client_place(s->executor) : th_runtime_session_far(s);
-}
-
 static enum th_code feed_new(struct th_runtime *rt, const struct th_screen_options *o,
 			     struct th_screen_feed **ret, struct th_err *err)
 {
-	struct th_runtime_session *s = th_runtime_session_named(rt, o->session);
 	const struct th_executor_options options = { .session = o->session,
 						     .scope = th_buf_str(&rt->scope),
-						     .place = place_of(s),
+						     .place = th_runtime_far_of(rt, o->session),
 						     .tls = rt->far_tls,
 						     .only_running = true,
 						     .looks_on = true };

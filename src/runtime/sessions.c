@@ -476,18 +476,12 @@ void th_runtime_close(struct th_runtime *rt, struct th_handle h, bool end_execut
 	th_runtime_session_free(s);
 }
 
-struct th_runtime_session *th_runtime_session_named(struct th_runtime *rt, struct th_str id)
+bool th_runtime_has(const struct th_runtime *rt, struct th_str session_id)
 {
-	struct th_runtime_session *s = rt->sessions;
-
-	while (s && !th_str_eq(s->id, id))
-		s = s->next;
-	return s;
-}
-
-bool th_runtime_has(struct th_runtime *rt, struct th_str session_id)
-{
-	return th_runtime_session_named(rt, session_id) != NULL;
+	for (const struct th_runtime_session *s = rt->sessions; s; s = s->next)
+		if (th_str_eq(s->id, session_id))
+			return true;
+	return false;
 }
 
 bool th_runtime_works_for(const struct th_runtime *rt, struct th_str session_id)

@@ -52,7 +52,8 @@
 
 #include "base/field.h"
 
-#define TH_EXEC_PROTOCOL 1   /* version of these messages: both ends of a connection have the same \
+#define TH_EXEC_PROTOCOL                                                                           \
+	1                    /* version of these messages: both ends of a connection have the same \
 			      */
 #define TH_EXEC_TOKEN_LEN 32 /* hex digits: what a hello proves itself with */
 

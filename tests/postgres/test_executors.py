@@ -253,7 +253,7 @@ class Executors(WithNodes):
                 self.assertNotIn(b"op", s.recv(4096))
             except ConnectionError:
                 pass
-        scope = self.postgres.url()
+        scope = "postgres:" + self.postgres.url()  # th_store_scope
         hello = {"op": "hello", "session": "one", "epoch": 1, "token": "", "scope": scope, "protocol": 1}
         for change, code, words in (
                 ({"op": "run"}, "protocol", "hello comes first"), ({"session": ""}, "protocol", "names the session"), ({"scope": ""}, "protocol", "names the session"),
@@ -266,7 +266,8 @@ class Executors(WithNodes):
             self.assertIn(words, answer["message"])
         # A newer owner: the one before it gets nothing done any more, and cannot come back.
         newer = Connection(self, gate)
-        self.assertEqual(newer.ask({**hello, "epoch": 5})["op"], "welcome")
+        answer = newer.ask({**hello, "epoch": 5})
+        self.assertEqual(answer["op"], "welcome", answer)
         answer = Connection(self, gate).ask({**hello, "epoch": 4})
         self.assertEqual((answer["op"], answer["code"]), ("error", "fenced"))
         answer = newer.ask({"op": "run", "id": 1, "effect_id": "stale", "epoch": 1, "class": "W", "tool": "shell",
