@@ -87,6 +87,7 @@ static void go_on(struct th_webhook_scan *s);
 static void on_read(void *ctx, int code, const struct thole_error *err)
 {
 	struct th_webhook_scan *s = ctx;
+	struct th_webhook *h = s->h;
 
 	s->reading = NULL;
 	if (code) /* its next event is told again by who reads it then */
@@ -96,8 +97,9 @@ static void on_read(void *ctx, int code, const struct thole_error *err)
 		if (!is_known(s->h, item))
 			th_webhook_queue(s->h, item);
 	drop_found(s);
-	th_webhook_send(s->h);
-	go_on(s);
+	th_webhook_send(h);
+	if (h->scan == s) /* it was not switched off by that */
+		go_on(s);
 }
 
 /* A session that may have something to tell: `thole run` never says whose a session is, a server
