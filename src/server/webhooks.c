@@ -20,6 +20,8 @@ void th_webhook_queue(struct th_webhook *h, const struct th_webhook_item *like)
 {
 	struct th_webhook_item *item;
 
+	if (th_webhook_is_known(h, like))
+		return;
 	if (h->count >= TH_WEBHOOK_QUEUE_MAX || h->skipped_ms) {
 		if (!h->skipped_ms || like->ts_ms < h->skipped_ms)
 			h->skipped_ms = like->ts_ms;

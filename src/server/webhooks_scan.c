@@ -37,11 +37,20 @@ static bool same(const struct th_webhook_item *a, const struct th_webhook_item *
 	return a->seq == b->seq && strcmp(a->session, b->session) == 0;
 }
 
-/* It was taken, or is on its way: it was told live, or before the server was killed. */
-static bool is_known(const struct th_webhook *h, const struct th_webhook_item *item)
+/* An event may be read here before the runtime tells of it: it is looked for until that is past. */
+static bool may_be_known(const struct th_webhook *h)
 {
-	struct th_webhook_id id = th_webhook_id_of(item->session, item->seq);
+	return h->scan || (h->scanned_ms && th_loop_now_ms(h->all->server->loop) <
+						h->scanned_ms + TH_WEBHOOK_SLACK_MS);
+}
 
+bool th_webhook_is_known(const struct th_webhook *h, const struct th_webhook_item *item)
+{
+	struct th_webhook_id id;
+
+	if (!may_be_known(h))
+		return false;
+	id = th_webhook_id_of(item->session, item->seq);
 	for (size_t i = 0; i < h->done_count; i++)
 		if (memcmp(&h->done[i].id, &id, sizeof(id)) == 0)
 			return true;
@@ -94,8 +103,7 @@ static void on_read(void *ctx, int code, const struct thole_error *err)
 		th_journal_say(s->h->all->server, "webhooks", "a log is passed over: %s",
 			       err ? err->text : "");
 	for (struct th_webhook_item *item = s->first; item && !code; item = item->next)
-		if (!is_known(s->h, item))
-			th_webhook_queue(s->h, item);
+		th_webhook_queue(h, item);
 	drop_found(s);
 	th_webhook_send(h);
 	if (h->scan == s) /* it was not switched off by that */
@@ -175,6 +183,7 @@ static void go_on(struct th_webhook_scan *s)
 		th_journal_say(server, "webhooks", "a log is passed over: %s", err.text);
 	}
 	s->h->all->dirty = true;
+	s->h->scanned_ms = th_loop_now_ms(server->loop);
 	th_webhook_scan_cancel(s->h);
 }
 
