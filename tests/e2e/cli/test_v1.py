@@ -444,6 +444,20 @@ class Others(Face):
         answer = self.good_call("POST", "/v1/chat/completions", {"model": "gpt-5.4", "messages": messages, "tools": tools})
         self.assertEqual(answer["choices"][0]["message"]["content"], "Rain.")
 
+    def test_chat_with_its_reasoning(self):
+        """A client sends back all of the answer that it got, with what was told of the reasoning."""
+        self.begin([{"reasoning": "Hm."}, CALL], [{"text": "Rain."}])
+        tools, asked = [{"type": "function", "function": {k: v for k, v in WEATHER.items() if k != "type"}}], [{"role": "user", "content": "Oslo?"}]
+        chunks = [f[1]["choices"][0]["delta"] for f in self.frames("/v1/chat/completions", {"model": "gpt-5.4", "messages": asked, "tools": tools}) if f[1] != "[DONE]"]
+        thought = "".join(d.get("reasoning_content", "") for d in chunks)
+        self.assertEqual(thought, "Hm.")
+        call, = [dict(c) for d in chunks for c in d.get("tool_calls", ())]
+        call.pop("index")
+        again = [{"role": "assistant", "reasoning_content": thought, "tool_calls": [call]}, {"role": "tool", "tool_call_id": call["id"], "content": "rain"}]
+        answer = self.good_call("POST", "/v1/chat/completions", {"model": "gpt-5.4", "messages": asked + again, "tools": tools})
+        self.assertEqual(answer["choices"][0]["message"]["content"], "Rain.")
+        self.assertNotIn("reasoning", [i.get("type") for i in self.sent()["input"]])
+
     def test_messages(self):
         self.begin([{"text": "Hi."}])
         body = {"model": "gpt-5.4", "max_tokens": 1000, "system": "Be brief.", "messages": [{"role": "user", "content": "Hello"}]}
