@@ -53,7 +53,8 @@ static bool is_readable(const struct th_request_options *o, struct th_str reason
 
 	/* OpenAI's own takes no text for what it has not sealed. */
 	return th_request_stores(o) || th_writer_raw_str(reasoning, "encrypted_content").len ||
-	       (!o->profile->strict && content.len && content.ptr[0] == '[' && !th_writer_is_empty_list(content));
+	       (!o->profile->strict && content.len && content.ptr[0] == '[' &&
+		!th_writer_is_empty_list(content));
 }
 
 /* Said by the model, not to it. */
