@@ -91,11 +91,6 @@ static void on_finished(void *ctx, const struct th_effect_result *r)
 		tell(call, r->status, r->output, r->evidence, bytes);
 }
 
-void th_api_computer_ready(struct thole_computer *c, const struct th_executor_info *info)
-{
-	c->size = info->screen;
-}
-
 /* Its screen is there, so that a command finds it. */
 static void on_ready(void *ctx, const struct th_executor_info *info, const struct th_err *err)
 {

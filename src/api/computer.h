@@ -23,7 +23,11 @@ struct thole_computer {
 };
 
 /* Its executor is there. */
-void th_api_computer_ready(struct thole_computer *c, const struct th_executor_info *info);
+static inline void th_api_computer_ready(struct thole_computer *c,
+					 const struct th_executor_info *info)
+{
+	c->size = info->screen;
+}
 
 /* ---- terminal.c ---- */
 

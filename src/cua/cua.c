@@ -7,29 +7,6 @@
 #include "io/listen.h"
 #include "wire/authority.h"
 
-/* ---- answers ---- */
-
-static void reply_json(struct th_access *a, int status, struct th_str json)
-{
-	th_access_text(a, status, "application/json", json);
-}
-
-void th_cua_detail(struct th_access *a, int status, const char *fmt, ...)
-{
-	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
-	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
-	struct th_jw w = th_jw(&json);
-	va_list ap;
-
-	va_start(ap, fmt);
-	th_buf_vprintf(&text, fmt, ap);
-	va_end(ap);
-	th_jw_object(&w);
-	th_jw_kstr(&w, "detail", th_buf_str(&text));
-	th_jw_object_end(&w);
-	reply_json(a, status, th_buf_str(&json));
-}
-
 /* ---- who may ---- */
 
 static struct th_str key_of(const struct th_access *a)
@@ -59,8 +36,8 @@ static bool is_place_ours(const struct th_access *a)
 static void get_status(struct th_cua *c, struct th_access *a)
 {
 	(void)c;
-	reply_json(a, 200,
-		   TH_STR("{\"status\":\"ok\",\"os_type\":\"linux\",\"features\":[\"mcp\"]}"));
+	th_access_text(a, 200, "application/json",
+		       TH_STR("{\"status\":\"ok\",\"os_type\":\"linux\",\"features\":[\"mcp\"]}"));
 }
 
 /* A word of a row's params: "x", "x?" (it may be left out), "clicks=1". */

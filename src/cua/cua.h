@@ -76,6 +76,10 @@ struct th_cua {
 
 /* ---- job.c ---- */
 
+/* {"detail": TEXT} */
+TH_PRINTF(3, 4)
+void th_cua_detail(struct th_access *a, int status, const char *fmt, ...);
+
 /* Begins a command; `answered` comes once, also from inside this.  False: *ret_status and *ret_why
  * say why not, and there is no job. */
 bool th_cua_begin(struct th_cua *c, struct th_str message, th_cua_answered_fn *answered, void *to,
@@ -96,12 +100,6 @@ const struct th_token *th_cua_token(struct th_cua *c, struct th_str text);
 void th_cua_socket_begin(struct th_cua *c, struct th_access *a, bool authenticated);
 void th_cua_sockets_finish(struct th_cua *c);
 void th_cua_sockets_free(struct th_cua *c);
-
-/* ---- cua.c ---- */
-
-/* {"detail": TEXT} */
-TH_PRINTF(3, 4)
-void th_cua_detail(struct th_access *a, int status, const char *fmt, ...);
 
 /* ---- pty.c: requests about terminals; the first argument of the path is the number ---- */
 

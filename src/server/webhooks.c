@@ -7,40 +7,6 @@
 #include "io/clock.h"
 #include "server/service.h"
 
-/* ---- what waits ---- */
-
-bool th_webhook_wants(const struct th_webhook *h, enum th_webhook_event e, struct th_str user)
-{
-	return !h->off && (h->to.events & 1u << e) &&
-	       (!h->to.user.len || th_str_eq(h->to.user, user));
-}
-
-/* What has no room waits in its log: its time is remembered. */
-void th_webhook_queue(struct th_webhook *h, const struct th_webhook_item *like)
-{
-	struct th_webhook_item *item;
-
-	if (th_webhook_is_known(h, like))
-		return;
-	if (h->count >= TH_WEBHOOK_QUEUE_MAX || h->skipped_ms) {
-		if (!h->skipped_ms || like->ts_ms < h->skipped_ms)
-			h->skipped_ms = like->ts_ms;
-		return;
-	}
-	item = th_webhook_item_new(th_str_of(like->session), th_str_of(like->user),
-				   th_str_of(like->more));
-	item->seq = like->seq;
-	item->ts_ms = like->ts_ms;
-	item->event = like->event;
-	if (h->last)
-		h->last->next = item;
-	else
-		h->first = item;
-	h->last = item;
-	h->count++;
-	h->all->dirty = true;
-}
-
 void th_webhooks_event(struct th_webhooks *w, const char *session, const char *user,
 		       struct th_str event)
 {

@@ -99,7 +99,7 @@ void th_webhook_id_hex(const struct th_webhook_id *id, char out[static 33]);
 /* After so many failures, one after the other; `chance` 0 to 255. */
 uint64_t th_webhook_wait_ms(uint64_t first_ms, unsigned failures, unsigned chance);
 
-/* It is told of such an event of this user's. */
+/* webhooks_queue.c: it is told of such an event of this user's. */
 bool th_webhook_wants(const struct th_webhook *h, enum th_webhook_event e, struct th_str user);
 /* A copy of it waits, where there is room and it is not known. */
 void th_webhook_queue(struct th_webhook *h, const struct th_webhook_item *like);
@@ -107,9 +107,6 @@ void th_webhook_queue(struct th_webhook *h, const struct th_webhook_item *like);
 /* webhooks_scan.c: finds what is to be told since `since_ms`, and queues what was not taken yet. */
 void th_webhook_scan(struct th_webhook *h);
 void th_webhook_scan_cancel(struct th_webhook *h);
-/* It was taken, or is on its way: it was told live and read, or told before the server was killed.
- */
-bool th_webhook_is_known(const struct th_webhook *h, const struct th_webhook_item *item);
 
 /* webhooks_file.c */
 TH_NODISCARD enum th_code th_webhooks_load(struct th_webhooks *w, struct th_err *err);

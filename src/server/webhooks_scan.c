@@ -32,37 +32,6 @@ static void drop_found(struct th_webhook_scan *s)
 	s->first_end = &s->first;
 }
 
-static bool same(const struct th_webhook_item *a, const struct th_webhook_item *b)
-{
-	return a->seq == b->seq && strcmp(a->session, b->session) == 0;
-}
-
-/* An event may be read here before the runtime tells of it: it is looked for until that is past. */
-static bool may_be_known(const struct th_webhook *h)
-{
-	return h->scan || (h->scanned_ms && th_loop_now_ms(h->all->server->loop) <
-						h->scanned_ms + TH_WEBHOOK_SLACK_MS);
-}
-
-bool th_webhook_is_known(const struct th_webhook *h, const struct th_webhook_item *item)
-{
-	struct th_webhook_id id;
-
-	if (!may_be_known(h))
-		return false;
-	id = th_webhook_id_of(item->session, item->seq);
-	for (size_t i = 0; i < h->done_count; i++)
-		if (memcmp(&h->done[i].id, &id, sizeof(id)) == 0)
-			return true;
-	for (size_t i = 0; i < TH_WEBHOOK_FLIGHT_MAX; i++)
-		if (h->flight[i] && same(th_webhook_flies(h->flight[i]), item))
-			return true;
-	for (const struct th_webhook_item *other = h->first; other; other = other->next)
-		if (same(other, item))
-			return true;
-	return false;
-}
-
 static int on_line(void *ctx, const char *line, size_t len)
 {
 	struct th_buf more TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
@@ -106,7 +75,9 @@ static void on_read(void *ctx, int code, const struct thole_error *err)
 		th_webhook_queue(h, item);
 	drop_found(s);
 	th_webhook_send(h);
-	if (h->scan == s) /* it was not switched off by that */
+	if (h->off)
+		th_webhook_scan_cancel(h);
+	else
 		go_on(s);
 }
 

@@ -138,7 +138,6 @@ static void switch_off(struct th_webhook *h, const char *why)
 	struct th_str place = th_authority_of_url(h->to.url);
 
 	h->off = true;
-	th_webhook_scan_cancel(h);
 	h->skipped_ms = 0;
 	while (h->first) {
 		struct th_webhook_item *item = h->first;

@@ -165,6 +165,11 @@ static void test_terminals(void **state)
 	BAD(THOLE_EUSAGE, thole_terminal_resize(all[0], 1001, 24, &error));
 	GOOD(thole_terminal_resize(all[0], 1000, 24, &error));
 	assert_false(thole_terminal_ended(all[0]));
+	BAD(THOLE_EUSAGE, thole_terminal_write(NULL, "x", 1, &error));
+	BAD(THOLE_EUSAGE, thole_terminal_resize(NULL, 80, 24, &error));
+	assert_false(thole_terminal_ended(NULL));
+	assert_int_equal(thole_terminal_status(NULL), -1);
+	assert_string_equal(thole_terminal_reason(NULL), "");
 	thole_terminal_free(all[1]); /* it is told nothing */
 	thole_terminal_free(NULL);
 	spin(rt, &told.count, 63);
