@@ -167,7 +167,12 @@ static void not_taken(struct takeover *t, const char *id, const struct th_err *e
 	t->recovered(t->ctx, id, NULL, &why);
 }
 
-static void look_again(struct takeover *t);
+static void look_further(const struct takeover *t);
+
+static bool is_taken(const struct takeover *t, enum th_code code, size_t i)
+{
+	return !code && !t->errs[i].code && !th_runtime_failure(t->rt->rt);
+}
 
 static void on_claimed(struct th_read *job, enum th_code code, const struct th_err *err)
 {
@@ -177,22 +182,24 @@ static void on_claimed(struct th_read *job, enum th_code code, const struct th_e
 	size_t taken = 0;
 
 	rt->takeover = NULL;
+	for (size_t i = 0; i < t->wanted; i++)
+		taken += is_taken(t, code, i);
+	/* There may be more of them: asked before the logs of these stand in its way. */
+	if (taken > 0 && t->count == TH_FLEET_CLAIM_MAX)
+		look_further(t);
 	for (size_t i = 0; i < t->wanted; i++) {
+		const char *id = t->chosen[i]->id;
+
 		failure = th_runtime_failure(rt->rt);
-		if (!failure && !code && !t->errs[i].code) {
-			taken++;
-			note_tried(rt, t->chosen[i]->id);
-			th_api_recover_one(rt, t->chosen[i]->agent, t->chosen[i]->id, &t->rows[i],
-					   true, true, t->recovered, t->ctx);
-			continue;
+		if (is_taken(t, code, i)) {
+			note_tried(rt, id);
+			th_api_recover_one(rt, t->chosen[i]->agent, id, &t->rows[i], true, true,
+					   t->recovered, t->ctx);
+		} else {
+			not_taken(t, id, code ? err : failure ?: &t->errs[i]);
 		}
-		not_taken(t, t->chosen[i]->id, code ? err : failure ?: &t->errs[i]);
 	}
-	/* There may be more of them. */
-	if (taken > 0 && t->count == TH_FLEET_CLAIM_MAX && !th_runtime_failure(rt->rt))
-		look_again(t);
-	else
-		takeover_free(t);
+	takeover_free(t);
 }
 
 /* What cannot be read or taken now is looked for the next time. */
@@ -235,20 +242,31 @@ static enum th_code ask_for(struct takeover *t, struct th_err *err)
 	return code;
 }
 
-static void look_again(struct takeover *t)
+static struct takeover *takeover_new(struct thole_runtime *rt, thole_recover_fn *wants,
+				     thole_recovered_fn *recovered, void *ctx)
+{
+	struct takeover *t = th_alloc(sizeof(*t));
+
+	t->rt = rt;
+	t->wants = wants;
+	t->recovered = recovered;
+	t->ctx = ctx;
+	t->last = &t->first;
+	th_arena_init_try(&t->memory, TH_FLEET_CLAIM_MAX * ROW_MAX);
+	return t;
+}
+
+static void look_further(const struct takeover *t)
 {
 	struct th_err ignored;
 
-	lefts_free(t);
-	th_arena_reset(&t->memory);
-	if (ask_for(t, &ignored) != TH_OK)
+	if (ask_for(takeover_new(t->rt, t->wants, t->recovered, t->ctx), &ignored) != TH_OK)
 		return; /* the next call looks again */
 }
 
 int thole_runtime_take_over(struct thole_runtime *rt, thole_recover_fn *wants,
 			    thole_recovered_fn *recovered, void *ctx, struct thole_error *err)
 {
-	struct takeover *t;
 	struct th_err e = { 0 };
 	enum th_code bad;
 	int code = th_api_enter(rt, err);
@@ -257,15 +275,6 @@ int thole_runtime_take_over(struct thole_runtime *rt, thole_recover_fn *wants,
 		code = th_api_fail(err, TH_EUSAGE, "a function is NULL");
 	if (code || rt->takeover || !th_runtime_store(rt->rt)->kind->abandoned)
 		return code;
-	t = th_alloc(sizeof(*t));
-	*t = (struct takeover){
-		.rt = rt,
-		.wants = wants,
-		.recovered = recovered,
-		.ctx = ctx,
-	};
-	t->last = &t->first;
-	th_arena_init_try(&t->memory, TH_FLEET_CLAIM_MAX * ROW_MAX);
-	bad = ask_for(t, &e);
+	bad = ask_for(takeover_new(rt, wants, recovered, ctx), &e);
 	return th_api_out(bad, &e, err);
 }

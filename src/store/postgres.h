@@ -32,7 +32,7 @@
 #include "store/group.h"
 #include "store/pq.h"
 
-#define TH_POSTGRES_VERSION 3
+#define TH_POSTGRES_VERSION 4
 
 /* Whose lease is over at any time: the owner of sessions that were handed over. */
 #define TH_PG_NOBODY "handed-over"

@@ -28,7 +28,8 @@ static void where(struct th_buf *sql, struct th_pq_args *args, struct th_str val
 static void list_sql(const struct th_session_filter *f, size_t depth, struct th_buf *sql,
 		     struct th_pq_args *args)
 {
-	const char *time = f->order == TH_LIST_CREATED ? "s.created_ms" : "s.updated_ms";
+	bool created = f->order == TH_LIST_CREATED;
+	const char *time = created ? "s.created_ms" : "s.updated_ms";
 	bool local = th_str_is(f->user, TH_USER_LOCAL);
 
 	th_buf_printf(sql,
@@ -40,6 +41,8 @@ static void list_sql(const struct th_session_filter *f, size_t depth, struct th_
 		th_pq_arg_i64(args, f->after.ms);
 		th_pq_arg_text(args, f->after.id);
 		th_buf_printf(sql, " AND %s <= $1 AND (%s < $1 OR s.session_id > $2)", time, time);
+		if (!created) /* by the index */
+			th_buf_add_cstr(sql, " AND s.updated_min <= $1 / 60000");
 	}
 	where(sql, args, f->state, "s.agent_state = ", "");
 	if (local)
@@ -58,7 +61,8 @@ static void list_sql(const struct th_session_filter *f, size_t depth, struct th_
 			      " OR s.title ^@ U&'\\+10FFFF' OR t.main_goal ^@ U&'\\+10FFFF')",
 			      args->count);
 	}
-	th_buf_printf(sql, " ORDER BY %s DESC, s.session_id", time);
+	th_buf_printf(sql, " ORDER BY %s%s DESC, s.session_id",
+		      created ? "" : "s.updated_min DESC, ", time);
 }
 
 struct listing {

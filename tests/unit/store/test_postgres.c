@@ -430,6 +430,25 @@ static void announced(void **state)
 	th_store_close(two);
 }
 
+/* An append touches no index of the sessions: none has a column that each of them changes. */
+static void rows_are_hot(void **state)
+{
+	struct th_store *s = lab_open(fresh(), NULL);
+
+	(void)state;
+	assert_int_equal(
+	    number(name, "SELECT count(*) FROM pg_index i JOIN pg_attribute a"
+			 " ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey)"
+			 " WHERE i.indrelid = 'thole.sessions'::regclass AND a.attname IN"
+			 " ('updated_ms', 'head_seq', 'head', 'iteration', 'calls', 'tokens_in',"
+			 " 'tokens_cached', 'tokens_out', 'cost_nano', 'metadata', 'row_crc')"),
+	    0);
+	assert_int_equal(number(name, "SELECT count(*) FROM pg_index"
+				      " WHERE indrelid = 'thole.sessions'::regclass"),
+			 8);
+	th_store_close(s);
+}
+
 static enum th_code hand_over(struct th_store *s, const char *id, int64_t epoch)
 {
 	const struct th_held held = { th_str_of(id), epoch, true };
@@ -500,6 +519,7 @@ int main(void)
 		cmocka_unit_test(renewed),
 		cmocka_unit_test(lost_and_taken),
 		cmocka_unit_test(announced),
+		cmocka_unit_test(rows_are_hot),
 		cmocka_unit_test(handed_over),
 		cmocka_unit_test(connections_cut),
 	};
