@@ -67,13 +67,41 @@ static bool is_word_part(char c)
 	return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9');
 }
 
+/* A capital of two bytes in UTF-8, of Latin, Greek or Cyrillic, as its small letter. */
+static uint32_t lower_of_two(uint32_t c)
+{
+	if ((c >= 0xc0 && c <= 0xde && c != 0xd7) || (c >= 0x391 && c <= 0x3a9) ||
+	    (c >= 0x410 && c <= 0x42f))
+		return c + 0x20;
+	if (c >= 0x400 && c <= 0x40f)
+		return c + 0x50;
+	if ((c >= 0x100 && c <= 0x12f) || (c >= 0x132 && c <= 0x137) || (c >= 0x14a && c <= 0x177))
+		return c | 1;
+	if ((c >= 0x139 && c <= 0x148) || (c >= 0x179 && c <= 0x17e))
+		return c + (c & 1);
+	return c;
+}
+
+/* The letter that begins there, small; *at is moved behind it. */
+static uint32_t next_lower(struct th_str s, size_t *at)
+{
+	unsigned char a = (unsigned char)s.ptr[*at];
+
+	*at += 1;
+	if (a < 0xc2 || a > 0xdf || *at == s.len)
+		return (unsigned char)lower((char)a);
+	return lower_of_two((a & 0x1fu) << 6 | ((unsigned char)s.ptr[(*at)++] & 0x3fu));
+}
+
 static bool same_at(struct th_str text, size_t at, struct th_str word)
 {
-	for (size_t i = 0; i < word.len; i++)
-		if (at + i >= text.len || lower(text.ptr[at + i]) != lower(word.ptr[i]))
+	size_t i = 0, j = at;
+
+	while (i < word.len)
+		if (j >= text.len || next_lower(text, &j) != next_lower(word, &i))
 			return false;
 	return (at == 0 || !is_word_part(text.ptr[at - 1])) &&
-	       (at + word.len == text.len || !is_word_part(text.ptr[at + word.len]));
+	       (j == text.len || !is_word_part(text.ptr[j]));
 }
 
 static bool has_word(struct th_str text, struct th_str word)

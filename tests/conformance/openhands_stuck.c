@@ -108,8 +108,10 @@ bool oh_stuck_v1(const struct oh_case *c, struct th_buf *found)
 {
 	struct th_json_iter it = th_json_iter(th_json_get(c->input, "history"));
 	struct th_stuck s = { 0 };
-	struct th_stuck_finding f;
-	bool stuck;
+	const struct th_stuck_rules *rules = &th_stuck_rules[TH_STUCK_RULES_OPENHANDS_V1];
+	const struct th_json *nudge = th_json_get(c->expected, "nudge");
+	struct th_stuck_finding f, hint;
+	bool stuck, told;
 
 	while (th_json_next(&it)) {
 		struct th_str kind = word(it.val, 0);
@@ -126,7 +128,10 @@ bool oh_stuck_v1(const struct oh_case *c, struct th_buf *found)
 			move.kind = TH_MOVE_MESSAGE;
 		th_stuck_add(&s, &move);
 	}
-	stuck = th_stuck_look(&s, &th_stuck_rules[TH_STUCK_RULES_OPENHANDS_V1], &f);
-	th_buf_add_cstr(found, stuck ? f.rule->name : "not stuck");
-	return stuck == th_json_bool(th_json_get(c->expected, "stuck"), false);
+	stuck = th_stuck_look(&s, rules, &f);
+	told = !stuck && th_stuck_hint(&s, rules, &hint);
+	th_buf_add_cstr(found, stuck ? f.rule->name : told ? "not stuck, but told" : "not stuck");
+	/* What a model is told is not worded as there. */
+	return stuck == th_json_bool(th_json_get(c->expected, "stuck"), false) &&
+	       told == (nudge && !th_json_is_null(nudge));
 }

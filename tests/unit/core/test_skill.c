@@ -18,6 +18,13 @@ static void words_are_whole(void **state)
 	} rows[] = {
 		{ "docker", "use Docker please", true },
 		{ "test", "latest", false },
+		{ "\xc3\xbc"
+		  "ber",
+		  "Alles \xc3\x9c"
+		  "BER dies",
+		  true },
+		{ "\xd0\xbf\xd1\x80\xd0\xb8", "\xd0\x9f\xd0\xa0\xd0\x98", true },
+		{ "\xc3\xbc", "\xc3", false },
 		{ "test", "test-driven", true },
 		{ "test", "my_test", true },
 		{ "git", "github", false },
