@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config/skills.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "config/markdown.h"
 #include "config/read.h"
 #include "config/yaml.h"
 #include "io/files.h"
@@ -46,27 +46,6 @@ static enum th_code read_names(const struct th_json *v, struct th_arena *a, stru
 	return TH_OK;
 }
 
-/* Takes the front matter off *text; absent: there is none. */
-static struct th_str front_matter(struct th_str *text)
-{
-	struct th_str rest = *text, matter;
-	size_t at = 0;
-
-	if (!th_str_is(th_str_trim(th_str_split(&rest, '\n')), "---"))
-		return (struct th_str){ NULL, 0 };
-	matter = rest;
-	while (rest.len) {
-		struct th_str line = th_str_split(&rest, '\n');
-
-		if (th_str_is(th_str_trim(line), "---")) {
-			*text = rest;
-			return th_str_sub(matter, 0, at);
-		}
-		at += line.len + 1;
-	}
-	return (struct th_str){ NULL, 0 };
-}
-
 static enum th_code read_matter(const struct th_json *v, bool legacy, struct th_arena *a,
 				struct th_skill *ret, struct th_err *err)
 {
@@ -101,7 +80,7 @@ enum th_code th_skill_parse(struct th_str text, struct th_str name, struct th_st
 {
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_CONFIG_SIZE_MAX);
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct th_str matter = front_matter(&text);
+	struct th_str matter = th_markdown_front_matter(&text);
 	enum th_code code = TH_OK;
 
 	*ret = (struct th_skill){ .name = th_arena_str(a, th_utf8_cut(name, TH_SKILL_NAME_MAX)),
@@ -150,57 +129,17 @@ static enum th_code add(struct loading *x, const struct th_skill *s, struct th_e
 	return TH_OK;
 }
 
-/* A file that is there and can be read; nothing is said of others. */
-static bool read_file(int dir, struct th_str path, struct th_buf *out)
-{
-	struct th_err ignored = {};
-	struct stat st;
-	int fd = -1;
-	bool good = !th_open_beneath(dir, path, O_RDONLY | O_NONBLOCK, 0, &fd, &ignored) &&
-		    fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-
-	th_buf_clear(out);
-	good = good && !th_file_read_fd(fd, 2 * TH_SKILL_SIZE_MAX, out, &ignored);
-	th_fd_close(&fd);
-	return good;
-}
-
 static enum th_code add_file(struct loading *x, int dir, struct th_str path, struct th_str name,
 			     struct th_str source, bool legacy, struct th_err *err)
 {
-	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_SKILL_SIZE_MAX);
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_SKILL_SIZE_MAX);
 	struct th_err ignored = {};
 	struct th_skill s;
 
-	if (!read_file(dir, path, &text) ||
+	if (!th_markdown_read(dir, path, &text) ||
 	    th_skill_parse(th_buf_str(&text), name, source, legacy, x->a, &s, &ignored))
 		return TH_OK;
 	return add(x, &s, err);
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* The names in a folder, sorted, so that the order does not depend on the disk. */
-static size_t list_names(struct loading *x, int dir, char **names, size_t max)
-{
-	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = copy < 0 ? NULL : fdopendir(copy);
-	struct dirent *e;
-	size_t count = 0;
-
-	if (!d)
-		th_fd_close(&copy);
-	while (d && count < max && (e = readdir(d)))
-		if (e->d_name[0] != '.')
-			names[count++] = th_arena_cstr(x->a, th_str_of(e->d_name));
-	if (d)
-		closedir(d);
-	if (count)
-		qsort(names, count, sizeof(*names), by_name);
-	return count;
 }
 
 /* NAME.md, and NAME/SKILL.md, of a folder of skills. */
@@ -217,7 +156,7 @@ static enum th_code add_folder(struct loading *x, int root, struct th_str path, 
 		return th_fail(err, TH_ELIMIT, "the skills are too large");
 	if (th_open_beneath(root, path, O_RDONLY | O_DIRECTORY, 0, &dir, &ignored))
 		return TH_OK;
-	count = list_names(x, dir, names, TH_SKILLS_MAX * 2);
+	count = th_markdown_list(dir, x->a, names, TH_SKILLS_MAX * 2);
 	for (size_t i = 0; !code && i < count; i++) {
 		struct th_str name = th_str_of(names[i]);
 		bool file = th_str_ends(name, TH_STR(".md"));
@@ -250,7 +189,7 @@ static enum th_code add_folders(struct loading *x, int root, const char *shown, 
 static enum th_code add_below(struct loading *x, int root, struct th_str folder, size_t depth,
 			      struct th_err *err)
 {
-	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_SKILL_SIZE_MAX);
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_SKILL_SIZE_MAX);
 	char **names = th_arena_array(x->a, TH_SKILL_WALK_MAX, sizeof(*names));
 	struct th_err ignored = {};
 	enum th_code code = TH_OK;
@@ -261,7 +200,8 @@ static enum th_code add_below(struct loading *x, int root, struct th_str folder,
 		return th_fail(err, TH_ELIMIT, "the skills are too large");
 	if (th_open_beneath(root, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, &dir, &ignored))
 		return TH_OK;
-	count = list_names(x, dir, names, TH_SKILL_WALK_MAX - TH_MIN(x->walked, TH_SKILL_WALK_MAX));
+	count = th_markdown_list(dir, x->a, names,
+				 TH_SKILL_WALK_MAX - TH_MIN(x->walked, TH_SKILL_WALK_MAX));
 	x->walked += count;
 	for (size_t i = 0; !code && i < count; i++) {
 		struct th_str path =
@@ -275,7 +215,7 @@ static enum th_code add_below(struct loading *x, int root, struct th_str folder,
 		    strcmp(names[i], "node_modules") != 0)
 			code = add_below(x, root, path, depth + 1, err);
 		if (folder.len && S_ISREG(st.st_mode) && strcmp(names[i], "AGENTS.md") == 0 &&
-		    read_file(root, path, &text)) {
+		    th_markdown_read(root, path, &text)) {
 			struct th_skill s;
 			struct th_str *pattern = th_arena_array(x->a, 1, sizeof(*pattern));
 

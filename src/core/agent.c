@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "core/nest.h"
 #include "core/stuck.h"
+#include "core/subagents.h"
 
 _Static_assert(TH_EXTRA_HEADERS_MAX == 16 && TH_EXTRA_HEADERS_SIZE_MAX == 4096,
 	       "th_agent_settings_fault says so");
@@ -434,6 +435,10 @@ static const struct th_field agent_fields[] = {
 	{ "skills", AT(skills), TH_FIELD_object, 0,
 	  "of the first agent: pieces of knowledge in files, docs/SKILLS.md; default: none",
 	  &th_agent_skills_table, NULL, false, 0 },
+	{ "subagents", AT(subagents), TH_FIELD_object, 0,
+	  "of the first agent: agents in Markdown files, which the tool task gives tasks to; "
+	  "default: none are read",
+	  &th_agent_subagents_table, NULL, false, 0 },
 };
 
 const struct th_table th_agent_table = {

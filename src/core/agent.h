@@ -285,8 +285,9 @@ struct th_agent {
 	    *compact;                 /* what replaces a history that is too long; NULL: nothing */
 	struct th_agent_stuck *stuck; /* of the first agent; NULL: nobody looks */
 	struct th_agent_judge *judge; /* of the first agent; NULL: nobody judges */
-	struct th_agent_confirm *confirm; /* NULL: the risk of a call makes nobody ask */
-	struct th_agent_skills *skills;   /* of the first agent; NULL: none */
+	struct th_agent_confirm *confirm;     /* NULL: the risk of a call makes nobody ask */
+	struct th_agent_skills *skills;       /* of the first agent; NULL: none */
+	struct th_agent_subagents *subagents; /* of the first agent; NULL: none are read */
 };
 
 extern const struct th_table th_agent_table, th_agent_limits_table, th_agent_computer_table,

@@ -5,6 +5,8 @@
 
 #define NAME_LEN_MAX 64 /* what every provider takes */
 
+TH_TABLE(agent_task_limit, "What a task of one of several agents may take.", false)
+
 #define AT(member) offsetof(struct th_agent_command, member)
 
 TH_TABLE(agent_task, "What an agent is to do.", false)
@@ -45,6 +47,9 @@ static const struct th_field command_fields[] = {
 	{ "cost_usd", AT(cost_usd), TH_FIELD_num, TH_POSITIVE,
 	  "agent: price of one call in US dollars; default: what its budget leaves", NULL, NULL,
 	  false, 0 },
+	{ "limits", AT(limits), TH_FIELD_objects, 0,
+	  "agents: what a task of one of them may take, within the tool's own turns and cost",
+	  &th_agent_task_limit_table, NULL, false, 0 },
 	{ "budget", AT(budget), TH_FIELD_enum, 0,
 	  "agent: what is left of the caller's limits is divided among its calls that are under "
 	  "way, "
@@ -157,6 +162,17 @@ struct th_str th_agent_command_schema(const struct th_agent_command *c, struct t
 					  "\"additionalProperties\":true}");
 }
 
+const struct th_agent_task_limit *th_agent_task_limit_of(const struct th_agent_command *c,
+							 struct th_str agent)
+{
+	const struct th_agent_task_limit *list = c->limits.list;
+
+	for (size_t i = 0; i < c->limits.count; i++)
+		if (th_str_eq(list[i].agent, agent))
+			return &list[i];
+	return NULL;
+}
+
 const struct th_agent_command *th_agent_command_find(const struct th_objects *commands,
 						     struct th_str name)
 {
@@ -210,6 +226,24 @@ static enum th_code check_budget(const struct th_agent_command *c, const char **
 	return TH_OK;
 }
 
+/* Of an agent that the tool does not have it would hold nothing. */
+static enum th_code check_limits(const struct th_agent_command *c, struct th_err *err)
+{
+	const struct th_agent_task_limit *list = c->limits.list;
+
+	for (size_t i = 0; i < c->limits.count; i++) {
+		bool has = false;
+
+		for (size_t j = 0; j < c->agents.count; j++)
+			has |= th_str_eq(c->agents.list[j], list[i].agent);
+		if (!has || th_agent_task_limit_of(c, list[i].agent) != &list[i])
+			return th_fail(err, TH_EUSAGE, "has \"%.*s\", which %s",
+				       TH_FMT(th_utf8_cut(list[i].agent, 80)),
+				       has ? "is there twice" : "is not one of agents");
+	}
+	return TH_OK;
+}
+
 static enum th_code check(const struct th_objects *commands, size_t index, const char *const *taken,
 			  const char **ret_field, struct th_err *err)
 {
@@ -251,6 +285,10 @@ static enum th_code check(const struct th_objects *commands, size_t index, const
 	if (c->agents.count > TH_TEAM_MAX)
 		return th_fail(err, TH_EUSAGE, "has more than %d agents", TH_TEAM_MAX);
 	code = check_budget(c, ret_field, err);
+	if (code)
+		return code;
+	*ret_field = "limits";
+	code = check_limits(c, err);
 	if (code)
 		return code;
 	*ret_field = "command";

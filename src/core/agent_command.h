@@ -29,6 +29,7 @@ struct th_agent_command {
 	int64_t turns;            /* of that; 0: TH_DELEGATE_TURNS_DEFAULT */
 	int64_t tokens;           /* of one call; 0: what its budget leaves */
 	double cost_usd;          /* the same */
+	struct th_objects limits; /* struct th_agent_task_limit: of some of `agents` */
 	int64_t budget;           /* enum th_delegate_budget */
 	int64_t timeout_s;        /* 0: limits.command_seconds */
 	int64_t class;            /* index of th_command_class */
@@ -40,6 +41,17 @@ struct th_agent_command {
 enum th_delegate_budget { TH_BUDGET_DIVIDED, TH_BUDGET_SHARED };
 
 extern const struct th_table th_agent_command_table;
+
+/* What a task of one of several agents may take, within what the tool gives. */
+#define TH_FIELDS_agent_task_limit(F)                                                        \
+	F(agent_task_limit, str, agent, "agent", TH_REQ | TH_NONEMPTY, "one of agents")      \
+	F(agent_task_limit, int, turns, "turns", TH_POSITIVE, "maximum number of its turns") \
+	F(agent_task_limit, num, cost_usd, "cost_usd", TH_POSITIVE, "price of a task in US dollars")
+TH_STRUCT(agent_task_limit)
+extern const struct th_table th_agent_task_limit_table;
+/* That of one agent, or NULL. */
+const struct th_agent_task_limit *th_agent_task_limit_of(const struct th_agent_command *c,
+							 struct th_str agent);
 
 /* An agent, or one of several, does the work. */
 static inline bool th_agent_command_delegates(const struct th_agent_command *c)

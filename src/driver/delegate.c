@@ -167,14 +167,14 @@ static enum th_code check_room(const struct th_live *l, struct th_err *err)
 
 /* The team as the parent has it, without a screen. */
 static struct th_session_config session_config_of(struct th_live *l, struct th_delegation *g,
-						  const struct th_agent_command *tool)
+						  const struct th_agent_command *tool, size_t agent)
 {
 	struct th_session_config o = l->team_config;
 
 	g->agent = *o.agent;
 	if (o.agent->limits)
 		g->limits = *o.agent->limits;
-	th_delegation_share(l, tool, &g->limits);
+	th_delegation_share(l, tool, l->fold.team->members[agent].name, &g->limits);
 	g->agent.limits = &g->limits;
 	g->agent.computer = NULL;
 	o.agent = &g->agent;
@@ -272,7 +272,7 @@ static enum th_code create(struct th_live *l, const struct th_call *c, struct th
 			   const struct th_agent_command *tool,
 			   const struct th_delegation_task *task, struct th_err *err)
 {
-	struct th_session_config session_config = session_config_of(l, g, tool);
+	struct th_session_config session_config = session_config_of(l, g, tool, task->agent);
 	struct th_observer observer = no_observer;
 	const struct th_session_config *begins;
 	struct th_ev_session_created created = { .workspace = l->team_config.agent->workspace,
@@ -306,7 +306,7 @@ static enum th_code take_up(struct th_live *l, const struct th_call *c, struct t
 			    const struct th_delegation_task *task, const struct th_session_row *row,
 			    struct th_err *err)
 {
-	struct th_session_config session_config = session_config_of(l, g, tool);
+	struct th_session_config session_config = session_config_of(l, g, tool, task->agent);
 	struct th_observer observer = no_observer;
 	struct th_handle h;
 	enum th_code code;

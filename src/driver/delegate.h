@@ -110,9 +110,9 @@ TH_NODISCARD enum th_code th_delegation_task_resume(struct th_live *l, const str
 						    struct th_delegation *g,
 						    const struct th_delegation_task *task,
 						    struct th_err *err);
-/* Limits for one more child. */
+/* Limits for one more child, which this agent is. */
 void th_delegation_share(struct th_live *l, const struct th_agent_command *tool,
-			 struct th_agent_limits *limits);
+			 struct th_str agent, struct th_agent_limits *limits);
 /* {turns, usage, cost_nano, …} of DELEGATION_FINISHED, less what counts already. */
 void th_delegation_usage(const struct th_session *s, const struct th_child_before *before,
 			 struct th_ev_delegation_finished *ret, struct th_buf *usage);

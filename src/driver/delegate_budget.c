@@ -105,8 +105,9 @@ static int64_t least(int64_t limit, int64_t own)
 }
 
 void th_delegation_share(struct th_live *l, const struct th_agent_command *tool,
-			 struct th_agent_limits *limits)
+			 struct th_str agent, struct th_agent_limits *limits)
 {
+	const struct th_agent_task_limit *own = th_agent_task_limit_of(tool, agent);
 	const struct th_session *s = &l->fold;
 	bool shared = tool->budget == TH_BUDGET_SHARED;
 	int64_t parts = shared ? 1 : sharers(l);
@@ -116,13 +117,18 @@ void th_delegation_share(struct th_live *l, const struct th_agent_command *tool,
 	    th_session_time_left_ms(s, l->driver->world.ops->now_ms(l->driver->world.ctx));
 
 	limits->turns = tool->turns ? tool->turns : TH_DELEGATE_TURNS_DEFAULT;
+	if (own)
+		limits->turns = least(limits->turns, own->turns);
 	limits->tokens = limits->seconds = 0;
 	if (s->tokens_max)
 		limits->tokens = part(s->tokens_max, mine.tokens, parts);
 	if (s->cost_nano_max)
 		cost_nano = part(s->cost_nano_max, mine.cost_nano, parts);
 	limits->tokens = least(limits->tokens, tool->tokens);
-	limits->cost_usd = (double)least(cost_nano, own_nano) / 1e9;
+	cost_nano = least(cost_nano, own_nano);
+	if (own)
+		cost_nano = least(cost_nano, (int64_t)TH_MIN(own->cost_usd * 1e9, 0x1p62));
+	limits->cost_usd = (double)cost_nano / 1e9;
 	if (left_ms >= 0)
 		limits->seconds = TH_MAX(left_ms / 1000, (int64_t)1);
 	limits->seconds = least(limits->seconds, tool->timeout_s);

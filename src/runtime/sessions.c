@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "config/hooks.h"
 #include "config/skills.h"
+#include "config/subagents.h"
 #include "io/clock.h"
 #include "runtime/internal.h"
 
@@ -316,8 +317,9 @@ static enum th_code take(struct th_runtime_session *s, const struct th_start *st
 	s->user = th_arena_str(&s->memory, start->user);
 	s->metadata = th_arena_str(&s->memory, start->metadata);
 	return th_agent_copy(start->agent, &s->memory, &s->agent, err)
-		   ?: th_skills_load(&s->agent, &s->memory, err)
-			  ?: th_hooks_load(&s->agent, &s->memory, err);
+		   ?: th_subagents_load(&s->agent, &s->memory, err)
+			  ?: th_skills_load(&s->agent, &s->memory, err)
+				 ?: th_hooks_load(&s->agent, &s->memory, err);
 }
 
 enum th_code th_runtime_start(struct th_runtime *rt, const struct th_start *start, bool take_up,

@@ -186,6 +186,14 @@ class Models(house.House):
         agent.write_text("name: a\nmodel: gpt-5.2\nnet: host\nhandoffs: [b]\nagents: {b: {net: none}}\n")
         self.bad(2, ["agent b", "net holds for the whole team"], "run", "-a", agent, "task")
 
+    def test_limits_of_a_task(self):
+        """Of an agent that the tool does not have they would hold nothing."""
+        agent = self.work / "agent.yaml"
+        for limits, words in (("[{agent: c, turns: 3}]", "not one of agents"), ("[{agent: b}, {agent: b, turns: 1}]", "there twice"),
+                              ("[{agent: b, turns: 0}]", "limits[0].turns")):
+            agent.write_text("name: a\nmodel: gpt-5.2\ntools:\n- {name: t, agents: [b], limits: %s}\nagents: {b: {}}\n" % limits)
+            self.bad(2, ["tools[0].limits", words], "run", "-a", agent, "task")
+
     def test_key(self):
         del self.env["OPENAI_API_KEY"]
         self.bad(2, ["no key", "OPENAI_API_KEY", "--api-key-file"], "run", "-m", "gpt-5.4", "task")

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config/markdown.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "io/files.h"
+
+struct th_str th_markdown_front_matter(struct th_str *text)
+{
+	struct th_str rest = *text, matter;
+	size_t at = 0;
+
+	if (!th_str_is(th_str_trim(th_str_split(&rest, '\n')), "---"))
+		return (struct th_str){ NULL, 0 };
+	matter = rest;
+	while (rest.len) {
+		struct th_str line = th_str_split(&rest, '\n');
+
+		if (th_str_is(th_str_trim(line), "---")) {
+			*text = rest;
+			return th_str_sub(matter, 0, at);
+		}
+		at += line.len + 1;
+	}
+	return (struct th_str){ NULL, 0 };
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+size_t th_markdown_list(int dir, struct th_arena *a, char **names, size_t max)
+{
+	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *e;
+	size_t count = 0;
+
+	if (!d)
+		th_fd_close(&copy);
+	while (d && count < max && (e = readdir(d)))
+		if (e->d_name[0] != '.')
+			names[count++] = th_arena_cstr(a, th_str_of(e->d_name));
+	if (d)
+		closedir(d);
+	if (count)
+		qsort(names, count, sizeof(*names), by_name);
+	return count;
+}
+
+bool th_markdown_read(int dir, struct th_str path, struct th_buf *out)
+{
+	struct th_err ignored = {};
+	struct stat st;
+	int fd = -1;
+	bool good = !th_open_beneath(dir, path, O_RDONLY | O_NONBLOCK, 0, &fd, &ignored) &&
+		    fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+
+	th_buf_clear(out);
+	good = good && !th_file_read_fd(fd, out->max, out, &ignored);
+	th_fd_close(&fd);
+	return good;
+}
