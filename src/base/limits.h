@@ -73,11 +73,16 @@
 #define TH_COST_USD_MAX 1000000            /* that a person gives a session at once */
 #define TH_JUDGE_ROUNDS_DEFAULT 3          /* verdicts in one task */
 #define TH_JUDGE_ROUNDS_MAX 10
-#define TH_JUDGE_MISSING_MAX 20        /* sentences of a verdict */
-#define TH_JUDGE_TEXT_MAX (8 * TH_KIB) /* bytes of them, as the model is told */
-#define TH_DELEGATE_DEPTH_MAX 4        /* a session that works for one that works for … */
-#define TH_DELEGATE_TURNS_DEFAULT 10   /* model turns of an agent that is a tool */
-#define TH_GUARDRAILS_MAX 32           /* of one agent */
+#define TH_JUDGE_MISSING_MAX 20               /* sentences of a verdict */
+#define TH_JUDGE_TEXT_MAX (8 * TH_KIB)        /* bytes of them, as the model is told */
+#define TH_QUARANTINE_TEXT_MAX (256 * TH_KIB) /* of a result that is read in quarantine */
+#define TH_QUARANTINE_CALL_MAX (4 * TH_KIB)   /* of the call, as the reader is told */
+#define TH_QUARANTINE_ANSWER_MAX 4000         /* bytes of its answer, */
+#define TH_QUARANTINE_FACTS_MAX 32            /* of its facts, */
+#define TH_QUARANTINE_FACT_MAX 400            /* and of one of them */
+#define TH_DELEGATE_DEPTH_MAX 4               /* a session that works for one that works for … */
+#define TH_DELEGATE_TURNS_DEFAULT 10          /* model turns of an agent that is a tool */
+#define TH_GUARDRAILS_MAX 32                  /* of one agent */
 #define TH_GUARD_INPUT_MAX (3 * TH_EVENT_DATA_MAX) /* that one is asked about at once */
 #define TH_HOOK_SECONDS_DEFAULT 60                 /* of a hook that is a program */
 #define TH_HOOK_SECONDS_MAX 600

@@ -289,6 +289,10 @@ static const struct th_field agent_fields[] = {
 	  false, 0 },
 	{ "approve", AT(approve), TH_FIELD_strs, 0,
 	  "tools whose calls a person must approve; all: every tool", NULL, NULL, false, 0 },
+	{ "quarantine", AT(quarantine), TH_FIELD_strs, 0,
+	  "patterns of tools whose results the model never sees: a request of its own, without "
+	  "tools, reads them, and its short answer takes their place",
+	  NULL, NULL, false, 0 },
 	{ "approve_seconds", AT(approve_seconds), TH_FIELD_int, TH_POSITIVE,
 	  "how long a call waits for a decision before it is refused, also while the session is "
 	  "closed; default: no limit",

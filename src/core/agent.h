@@ -242,6 +242,7 @@ struct th_agent {
 	struct th_objects commands;    /* struct th_agent_command; `tools` names those it has */
 	struct th_objects mcp_servers; /* struct th_agent_mcp */
 	struct th_strs approve;        /* tools whose calls a person must approve; "all" */
+	struct th_strs quarantine;     /* patterns of tools whose results another request reads */
 	int64_t approve_seconds;       /* how long that is waited for; 0: for ever */
 	struct th_strs environment;    /* NAME=value for commands, beside a small clean default */
 	struct th_str workspace;       /* empty: the current folder */

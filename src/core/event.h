@@ -358,6 +358,9 @@ struct th_str th_outcome_sentence(struct th_str text);
 	  "checks a person accepted")                                                             \
 	F(ev_outcome, strs, origins, "origins", 0,                                                \
 	  "where its bytes come from: web, mcp, tool, workspace, person")                         \
+	F(ev_outcome, raw, quarantine, "quarantine", 0,                                           \
+	  "the result as it came, which the model is not shown, as output; full_output; usage "   \
+	  "of the request that read it; failed, when none did")                                   \
 	F(ev_outcome, int, elapsed_ms, "elapsed_ms", 0, "from dispatch to result")                \
 	F(ev_outcome, str, fails, "fails", 0, "why the run ends with this failure")               \
 	F(ev_outcome, raw, observation, "observation", 0,                                         \

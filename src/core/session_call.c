@@ -487,6 +487,9 @@ enum th_code th_on_outcome(struct th_step *st)
 	c->status = (enum th_outcome_status)status;
 	c->outcome_seq = st->ev->seq;
 	note_unresolved(s, c);
+	if (th_json_is_object(th_json_get(st->data, "quarantine")))
+		th_step_side(s, TH_SIDE_READER,
+			     th_json_get(th_json_get(st->data, "quarantine"), "usage"));
 	th_origins_take(st, &d);
 	th_call_phase_set(c, TH_CALL_SETTLED);
 	th_stuck_outcome(st, c);

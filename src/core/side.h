@@ -15,8 +15,9 @@
 #define TH_SIDE_KINDS(X)                                                            \
 	X(GROUNDER, "grounder")   /* finds the elements that a planner described */    \
 	X(CONDENSER, "condenser") /* summarizes a history that has become too long */ \
-	X(JUDGE, "judge")         /* says whether the task is done */               \
-	X(SAMPLER, "sampler")     /* answers what a server of tools asks of it */
+	X(JUDGE, "judge")         /* says whether the task is done */                  \
+	X(SAMPLER, "sampler")     /* answers what a server of tools asks of it */      \
+	X(READER, "reader")       /* reads what the session's model does not see */
 // clang-format on
 #define X(id, name) TH_SIDE_##id,
 enum th_side_kind { TH_SIDE_KINDS(X) TH_SIDE_KIND_COUNT };

@@ -21,6 +21,7 @@
 #include "driver/pending_callback.h"
 #include "driver/person.h"
 #include "driver/program.h"
+#include "driver/quarantine.h"
 #include "driver/queue.h"
 #include "driver/skills.h"
 #include "driver/unknown.h"
@@ -409,6 +410,8 @@ void th_live_tool_cancel(struct th_live *l, const struct th_call *c)
 	const struct th_tool_row *row = th_live_row(l, c);
 	struct th_ticket ticket = th_live_ticket(l, c->intent_seq);
 
+	if (th_live_quarantine_cancel(l, c))
+		return;
 	if (th_row_delegates(row))
 		th_live_delegate_cancel(l, c);
 	else if (!row || !row->local)
@@ -480,12 +483,54 @@ static struct th_call *call_of_ticket(struct th_live *l, struct th_ticket t)
 	return NULL;
 }
 
+/* A call has its result. */
+static void go_on(struct th_live *l)
+{
+	if (l->children)
+		th_live_delegates_check(l);
+	/* It may be what the call that it works on still waited for. */
+	if (l->parent_call && th_delegation_is_over(&l->fold)) {
+		th_live_hold(l, TH_DO_NOTIFY, l->fold.seq, 0);
+		th_live_dirty(l);
+	}
+	th_live_pump(l);
+}
+
+/* `quarantine`: a member of the event, JSON or empty. */
+static void write_outcome(struct th_live *l, const struct th_call *c,
+			  const struct th_effect_result *r, struct th_str quarantine)
+{
+	struct th_arena a;
+	struct th_str arguments;
+	struct th_origin_list origins;
+	struct th_ev_outcome out;
+
+	th_arena_init(&a, 2 * TH_EVENT_DATA_MAX);
+	arguments = th_arena_str(&a, c->arguments); /* the event may end the turn */
+	out = (struct th_ev_outcome){
+		.origins = th_live_origins(l, c, r->evidence, r->origins, &origins),
+		.call_id = c->call_id,
+		.effect_id = c->effect_id,
+		.status = th_str_of(th_outcome_name(r->status)),
+		.output = r->output.len ? r->output : TH_STR("\"\""),
+		.evidence = r->evidence,
+		.acknowledged = c->safety_checks,
+		.quarantine = quarantine,
+		.elapsed_ms = r->elapsed_ms,
+		.fails = r->fails,
+	};
+	th_live_write_event(l, TH_EV_OUTCOME, TH_SOURCE_ENVIRONMENT, c->intent_seq, c->call_id,
+			    &out);
+	th_live_skills_touched(l, arguments);
+	th_arena_deinit(&a);
+	go_on(l);
+}
+
 void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct th_effect_result *r)
 {
 	struct th_live *l = th_live_find(d, t.index, t.generation);
 	struct th_call *c =
 	    l && !l->lost && t.kind == TH_TICKET_EVENT ? call_of_ticket(l, t) : NULL;
-	struct th_ev_outcome out;
 	struct th_err err = { 0 };
 
 	if (l && !l->lost && t.kind == TH_TICKET_PERSON) {
@@ -526,37 +571,14 @@ void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct t
 		th_live_on_unknown(l, c, r);
 	} else if (th_live_mcp_asks(l, c, r)) {
 		th_live_mcp_question(l, c, r);
+	} else if (th_live_quarantines(l, c, r)) {
+		th_live_quarantine(l, c, r, write_outcome);
+		return;
 	} else {
-		struct th_arena a;
-		struct th_str arguments;
-		struct th_origin_list origins;
-
-		th_arena_init(&a, 2 * TH_EVENT_DATA_MAX);
-		arguments = th_arena_str(&a, c->arguments); /* the event may end the turn */
-		out = (struct th_ev_outcome){
-			.origins = th_live_origins(l, c, r->evidence, r->origins, &origins),
-			.call_id = c->call_id,
-			.effect_id = c->effect_id,
-			.status = th_str_of(th_outcome_name(r->status)),
-			.output = r->output.len ? r->output : TH_STR("\"\""),
-			.evidence = r->evidence,
-			.acknowledged = c->safety_checks,
-			.elapsed_ms = r->elapsed_ms,
-			.fails = r->fails,
-		};
-		th_live_write_event(l, TH_EV_OUTCOME, TH_SOURCE_ENVIRONMENT, c->intent_seq,
-				    c->call_id, &out);
-		th_live_skills_touched(l, arguments);
-		th_arena_deinit(&a);
+		write_outcome(l, c, r, TH_STR(""));
+		return;
 	}
-	if (l->children)
-		th_live_delegates_check(l);
-	/* It may be what the call that it works on still waited for. */
-	if (l->parent_call && th_delegation_is_over(&l->fold)) {
-		th_live_hold(l, TH_DO_NOTIFY, l->fold.seq, 0);
-		th_live_dirty(l);
-	}
-	th_live_pump(l);
+	go_on(l);
 }
 
 enum th_code th_live_check_calls(struct th_live *l, struct th_err *err)

@@ -59,6 +59,7 @@ struct th_side_request;     /* side_request.h */
 struct th_summarizing;      /* condense.h */
 struct th_view;             /* view.h */
 struct th_judging;          /* judge.h */
+struct th_quarantined;      /* quarantine.h */
 struct th_delegation;       /* a call and the child session that works on it */
 struct th_pending_callback; /* a question to the agent's code */
 struct th_mcp_list;         /* mcp_tools.c */
@@ -107,6 +108,7 @@ struct th_live {
 	struct th_view *view;               /* view.h; NULL: the log is read */
 	struct th_summarizing *summarizing; /* condense.h; NULL: no summary is awaited */
 	struct th_judging *judging;         /* judge.h; NULL: no verdict is awaited */
+	struct th_quarantined *quarantined; /* quarantine.h; NULL: nothing is being read */
 	bool provider_compacted; /* the last answer has a compaction: what it stands for may go */
 	bool not_compacted;      /* the compaction callback left the next request as it is */
 	bool tail;               /* the request holds only what is new since the last answer */

@@ -18,6 +18,7 @@
 #include "driver/mcp_tools.h"
 #include "driver/observation.h"
 #include "driver/provider_state.h"
+#include "driver/quarantine.h"
 #include "driver/queue.h"
 #include "driver/side_request.h"
 #include "driver/team.h"
@@ -372,6 +373,7 @@ void th_live_model_cancel(struct th_live *l, bool log)
 	th_live_grounds_free(l);
 	th_live_condense_free(l);
 	th_live_judge_free(l);
+	th_live_quarantine_end(l, log);
 	th_side_cancel_all(l);
 	if (log && l->fold.state == TH_STATE_STOPPED)
 		th_live_background_end(l);

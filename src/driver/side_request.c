@@ -18,6 +18,7 @@ static const struct kind {
 	[TH_SIDE_CONDENSER] = { false, "the model that summarizes" },
 	[TH_SIDE_JUDGE] = { false, "the model that judges" },
 	[TH_SIDE_SAMPLER] = { false, "the model" },
+	[TH_SIDE_READER] = { false, "the model that reads in quarantine" },
 };
 
 struct th_side_request {
