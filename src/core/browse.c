@@ -2,23 +2,43 @@
 /* browse.c - see browse.h. */
 #include "core/browse.h"
 
-/* The kinds in their order, and then what others call them. */
+/* What others call them: Playwright's tools, Cua's browser tool, BrowserGym.  `clear` and `count`
+ * go with it. */
+#define OTHERS(X)                            \
+	X("goto", OPEN, false, 0)            \
+	X("navigate", OPEN, false, 0)        \
+	X("visit_url", OPEN, false, 0)       \
+	X("web_search", SEARCH, false, 0)    \
+	X("go_back", BACK, false, 0)         \
+	X("go_forward", FORWARD, false, 0)   \
+	X("get_current_url", TABS, false, 0) \
+	X("fill", TYPE, true, 0)             \
+	X("press", KEY, false, 0)            \
+	X("dblclick", CLICK, false, 2)       \
+	X("select_option", SELECT, false, 0) \
+	X("drag_and_drop", DRAG, false, 0)   \
+	X("upload_file", UPLOAD, false, 0)   \
+	X("noop", WAIT, false, 0)
+
+/* The kinds in their order, and then the others. */
 static const char *const names[] = {
 #define X(id, name, class, doc) name,
 	TH_BROWSES(X)
 #undef X
-	    "goto",
-	"navigate",
-	"go_back",
-	"go_forward",
-	"fill",
-	"press",
-	NULL,
+#define X(name, kind, clear, count) name,
+	    OTHERS(X)
+#undef X
+		NULL,
 };
 
-static const enum th_browse_kind others[] = {
-	TH_BROWSE_OPEN,    TH_BROWSE_OPEN, TH_BROWSE_BACK,
-	TH_BROWSE_FORWARD, TH_BROWSE_TYPE, TH_BROWSE_KEY,
+static const struct {
+	enum th_browse_kind kind;
+	bool clear;
+	int64_t count; /* 0: as the call says */
+} others[] = {
+#define X(name, kind, clear, count) { TH_BROWSE_##kind, clear, count },
+	OTHERS(X)
+#undef X
 };
 _Static_assert(TH_COUNT(others) + TH_BROWSE_COUNT + 1 == TH_COUNT(names), "one for each name");
 
@@ -32,13 +52,12 @@ static const char classes[] = {
 };
 
 #define X(id, name, class, doc) name ": " doc "; "
-static const char action_doc[] =
-    TH_BROWSES(X) "goto, navigate, go_back, go_forward, fill, press: as in "
-		  "other tools";
+static const char action_doc[] = TH_BROWSES(X) "the others: as in other tools";
 #undef X
 
 const char *const th_browse_looks[] = { "snapshot", "tabs",    "wait",       "read",
-					"console",  "network", "screenshot", NULL };
+					"console",  "network", "screenshot", "get_current_url",
+					"noop",     NULL };
 
 #define AT(member) offsetof(struct th_browse_step, member)
 /* clang-format off */
@@ -65,7 +84,10 @@ const char *const th_browse_looks[] = { "snapshot", "tabs",    "wait",       "re
 	{ "dismiss", AT(dismiss), TH_FIELD_bool, 0, "dialog: dismiss it; default: accept", NULL, NULL, false, 0 }, \
 	{ "gone", AT(gone), TH_FIELD_bool, 0, "wait: until text is not there", NULL, NULL, false, 0 }, \
 	{ "seconds", AT(seconds), TH_FIELD_int, TH_POSITIVE, "wait: at most so long", NULL, NULL, false, 0 }, \
-	{ "script", AT(script), TH_FIELD_str, 0, "evaluate: an expression", NULL, NULL, false, 0 },
+	{ "script", AT(script), TH_FIELD_str, 0, "evaluate: an expression", NULL, NULL, false, 0 }, \
+	{ "index", AT(index), TH_FIELD_int, TH_POSITIVE | TH_HIDDEN, "ref", NULL, NULL, false, 0 }, \
+	{ "delta_x", AT(delta_x), TH_FIELD_int, TH_HIDDEN, "dx", NULL, NULL, false, 0 }, \
+	{ "delta_y", AT(delta_y), TH_FIELD_int, TH_HIDDEN, "dy", NULL, NULL, false, 0 },
 
 static const struct th_field step_fields[] = { STEP_FIELDS };
 static const struct th_table step_table = { "browse_step", "one step", step_fields, TH_COUNT(step_fields),
@@ -104,9 +126,15 @@ static enum th_code check(struct th_browse_step *s, struct th_err *err)
 	if (s->action < 0)
 		return th_fail(err, TH_EUSAGE, "action: is missing");
 	if (s->action >= TH_BROWSE_COUNT) {
-		s->clear |= strcmp(names[s->action], "fill") == 0;
-		s->action = others[s->action - TH_BROWSE_COUNT];
+		size_t at = (size_t)s->action - TH_BROWSE_COUNT;
+
+		s->action = others[at].kind;
+		s->clear |= others[at].clear;
+		s->count = others[at].count ?: s->count;
 	}
+	s->ref = s->ref ?: s->index;
+	s->dx = s->dx ?: s->delta_x;
+	s->dy = s->dy ?: s->delta_y;
 	if ((s->x >= 0) != (s->y >= 0))
 		return th_fail(err, TH_EUSAGE, "x and y belong together");
 	if (s->count > TH_CLICK_COUNT_MAX)

@@ -50,7 +50,8 @@ struct th_browse_step {
 	int64_t action; /* enum th_browse_kind once checked; -1: none was given */
 	struct th_str url, query, text, script;
 	int64_t ref, to, tab, count, dx, dy, seconds;
-	int64_t x, y; /* -1: not given */
+	int64_t x, y;                    /* -1: not given */
+	int64_t index, delta_x, delta_y; /* what others call ref, dx, dy */
 	bool new_tab, clear, enter, gone, dismiss;
 	int64_t button; /* enum th_button */
 	struct th_strs keys, values, files;

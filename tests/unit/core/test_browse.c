@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "core/browse.h"
+#include "core/effect.h"
 
 static struct th_err err;
 
@@ -42,7 +43,19 @@ static void test_good(void **state)
 		{ "{\"action\":\"click\",\"ref\":1,\"count\":3}", 1, TH_BROWSE_CLICK },
 		{ "{\"steps\":[{\"action\":\"back\"},{\"action\":\"read\"}]}", 2, TH_BROWSE_BACK },
 		{ "{\"action\":\"upload\",\"ref\":1}", 1, TH_BROWSE_UPLOAD },
+		/* Cua's and BrowserGym's. */
+		{ "{\"action\":\"visit_url\",\"url\":\"http://a\"}", 1, TH_BROWSE_OPEN },
+		{ "{\"action\":\"web_search\",\"query\":\"a\"}", 1, TH_BROWSE_SEARCH },
+		{ "{\"action\":\"get_current_url\"}", 1, TH_BROWSE_TABS },
+		{ "{\"action\":\"scroll\",\"delta_y\":5}", 1, TH_BROWSE_SCROLL },
+		{ "{\"action\":\"dblclick\",\"index\":7}", 1, TH_BROWSE_CLICK },
+		{ "{\"action\":\"select_option\",\"ref\":1,\"values\":[\"a\"]}", 1,
+		  TH_BROWSE_SELECT },
+		{ "{\"action\":\"drag_and_drop\",\"ref\":1,\"to\":2}", 1, TH_BROWSE_DRAG },
+		{ "{\"action\":\"upload_file\",\"ref\":1}", 1, TH_BROWSE_UPLOAD },
+		{ "{\"action\":\"noop\"}", 1, TH_BROWSE_WAIT },
 	};
+	struct th_effect_looks looks = { "action", th_browse_looks };
 	struct th_browse_step s;
 
 	(void)state;
@@ -50,7 +63,15 @@ static void test_good(void **state)
 		if (read_it(rows[i].text, &s) != rows[i].count)
 			fail_msg("%s: %s", rows[i].text, err.msg);
 		assert_int_equal(s.action, rows[i].kind);
+		/* A word is a look for what it stands for. */
+		if (rows[i].count == 1)
+			assert_true(th_effect_only_looks(&looks, th_str_of(rows[i].text)) ==
+				    th_browse_only_looks(rows[i].kind));
 	}
+	assert_int_equal(read_it("{\"action\":\"scroll\",\"delta_x\":3,\"delta_y\":5}", &s), 1);
+	assert_true(s.dx == 3 && s.dy == 5);
+	assert_int_equal(read_it("{\"action\":\"dblclick\",\"index\":7}", &s), 1);
+	assert_true(s.ref == 7 && s.count == 2);
 	/* `fill` is what others call to type into an empty field. */
 	assert_int_equal(read_it(rows[4].text, &s), 1);
 	assert_true(s.clear);
