@@ -16,7 +16,8 @@ class Ways(Http):
         self.serve({"parts": [call("t_add", a=19, b=23), call("t_roots")]}, {"parts": [call("t_crash")]}, {"parts": [call("t_draw")]},
                    {"parts": [{"text": "Done."}]})
         self.good("run", "-a", agent, "-s", "old", "go")
-        add, roots, crash, draw = self.outcomes("old")
+        order = [e["data"]["call_id"] for e in self.events("old") if e["kind"] == "call"]
+        add, roots, crash, draw = sorted(self.outcomes("old"), key=lambda o: order.index(o["call_id"]))
         self.assertEqual((add["status"], add["output"]), ("done", "42"))
         self.assertEqual((roots["status"], roots["output"]), ("done", "file://%s" % self.work))
         self.assertEqual(crash["status"], "unknown")
