@@ -1,19 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* quota.c - whether something more may begin now: the server is not overloaded, and the user's
  * quota has room. */
+#include <stdio.h>
 #include <time.h>
 
 #include "io/clock.h"
 #include "server/fleet.h"
 #include "server/service.h"
 
-static int64_t running(const struct th_server *s, const char *user)
+#define LIST_MAX 1000 /* of a page of the store */
+
+/* The user's sessions that run at other nodes, as the store has them; `most`: more are not of
+ * interest.  Helpers of a session are no sessions of their own.  What cannot be read counts as
+ * nothing: the store that fails ends the server anyway. */
+static int64_t running_elsewhere(struct th_server *s, const char *user, int64_t most)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	char limit[24];
+	const char *options[] = { "user", user, "state", "running", "limit", limit, NULL };
+	const struct th_json *list, *row;
+	struct thole_error err;
+	char *text = NULL;
+	int64_t count = 0;
+
+	snprintf(limit, sizeof(limit), "%lld", (long long)TH_MIN(TH_MAX(most, 1), LIST_MAX));
+	if (thole_runtime_page(s->rt, options, &text, &err) != 0)
+		return 0;
+	if (th_json_parse(th_str_of(text), &doc, NULL) == TH_OK) {
+		list = th_json_get(th_json_root(doc), "sessions");
+		for (size_t i = 0; (row = th_json_at(list, i)); i++) {
+			struct th_str id = th_json_get_str(row, "session_id");
+			char name[TH_SESSION_ID_MAX + 1];
+			const struct th_hub *h;
+
+			snprintf(name, sizeof(name), "%.*s", TH_FMT(id));
+			h = th_hub_find(s, name);
+			count += !(h && h->session) && (!th_json_get_str(row, "parent").len ||
+							th_json_get_int(row, "parent_seq", 0) > 0);
+		}
+	}
+	thole_free(text);
+	return count;
+}
+
+/* In the whole fleet; `limit`: nobody asks how many more there are.  0: all. */
+static int64_t running(struct th_server *s, const char *user, int64_t limit)
 {
 	int64_t count = 0;
 
 	for (const struct th_hub *h = s->hubs.first; h; h = h->next)
 		count += strcmp(h->user, user) == 0 && th_hub_runs(h);
-	return count;
+	if (!s->fleet || (limit && count >= limit))
+		return count;
+	return count + running_elsewhere(s, user, limit ? limit + count : LIST_MAX);
 }
 
 /* ---- of a day ---- */
@@ -141,7 +180,7 @@ void th_api_quota(struct th_access *a)
 	uint64_t now = th_clock_wall_ms();
 
 	th_jw_object(&w);
-	put_used(&w, "sessions", (double)running(a->server, a->user), (double)q.sessions);
+	put_used(&w, "sessions", (double)running(a->server, a->user, 0), (double)q.sessions);
 	put_used(&w, "turns_today", (double)u.turns, (double)q.turns_per_day);
 	put_used(&w, "cost_usd_today", u.cost_usd, q.cost_usd_per_day);
 	th_jw_kuint(&w, "day_ends_ms", now - now % DAY_MS + DAY_MS);
@@ -181,7 +220,7 @@ bool th_quota_has_room(struct th_server *s, const char *user, struct th_refusal 
 		s->metrics.refused_load++;
 		return false;
 	}
-	if (q.sessions && running(s, user) >= q.sessions) {
+	if (q.sessions && running(s, user, q.sessions) >= q.sessions) {
 		*ret = (struct th_refusal){ .wait_ms = 1000, .code = "sessions", .status = 429 };
 		(void)th_fail(&ret->why, TH_ELIMIT, "%lld of your sessions run, and no more may",
 			      (long long)q.sessions);

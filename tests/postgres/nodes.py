@@ -22,14 +22,14 @@ TURNS = 6
 class Node:
     """One `thole serve` with an address of its own."""
 
-    def __init__(self, test, name, *args, env=None, certificate="node", **settings):
+    def __init__(self, test, name, *args, env=None, certificate="node", serve=None, **settings):
         self.test, self.name, self.port = test, name, server.free_port()
         self.address = "%s://127.0.0.1:%d" % ("https" if test.tls else "http", self.port)
         folder = test.folder / name
         folder.mkdir(exist_ok=True)
         config = folder / "config.yaml"
         settings = {"address": self.address, "secret_file": str(test.secret), "name": name, **settings}
-        config.write_text("executor_linger_s: 20\nserve: %s\n" % json.dumps({"fleet": settings}))
+        config.write_text("executor_linger_s: 20\nserve: %s\n" % json.dumps({"fleet": settings, **(serve or {})}))
         config.chmod(0o600)
         if test.tls:
             args += ("--tls-cert", test.certificates / (certificate + ".pem"), "--tls-key", test.certificates / (certificate + ".key"))

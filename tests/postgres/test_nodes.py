@@ -224,12 +224,28 @@ class Nodes(WithNodes):
         node.good("POST", "/api/sessions/one/cancel", {"when": "now"}, 202)
         self.wait_for(lambda: self.state("one") == "stopped")
 
+    def test_quotas(self):
+        """What a user's sessions are at one node counts at every one."""
+        self.serve_steps("until [ -e go ]; do sleep 0.05; done", turns=1)
+        first, second = (self.node(name, serve={"sessions_per_user": 2}) for name in ("n1", "n2"))
+        begin = lambda node, name, who="alice": node.call("POST", "/api/sessions", {"agent": "worker", "id": name, "message": "Go."}, who=who).status
+        self.assertEqual((begin(first, "a"), begin(second, "b")), (201, 201))
+        self.wait_for(lambda: self.state("a") == self.state("b") == "running")
+        self.assertEqual([begin(node, "c") for node in (first, second)], [429, 429])
+        for node in (first, second):
+            self.assertEqual(node.good("GET", "/api/quota")["sessions"], {"used": 2, "limit": 2})
+            self.assertEqual(node.good("GET", "/api/quota", who="boss")["sessions"]["used"], 0)
+        self.assertEqual(begin(first, "other", "boss"), 201)
+        (self.work / "a" / "go").write_text("")
+        self.wait_for(lambda: self.state("a") == "finished")
+        self.assertEqual(begin(second, "c"), 201)
+
     def test_reload(self):
         """What a node is called is read again; whether it is one is not."""
         node = self.node("n1")
         config, journal = self.folder / "n1" / "config.yaml", self.folder / "n1" / "journal"
         named = lambda: node.good("GET", "/api/fleet", who="boss")["nodes"][0]["name"]
-        config.write_text(config.read_text().replace("name: n1", "name: other"))
+        config.write_text(config.read_text().replace('"name": "n1"', '"name": "other"'))
         node.process.send_signal(signal.SIGHUP)
         self.wait_for(lambda: named() == "other")
         config.write_text("serve: {}\n")
