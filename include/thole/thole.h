@@ -69,6 +69,7 @@ struct thole_watcher;
 struct thole_screen;
 struct thole_computer;
 struct thole_reading;
+struct thole_conversation;
 
 /* Is told something (see "watching" below). */
 typedef void thole_note_fn(void *ctx, struct thole_session *s, const struct thole_note *note);
@@ -642,6 +643,15 @@ TH_API int thole_session_plan(struct thole_session *s, const char *text, const c
 TH_API int thole_session_act(struct thole_session *s, const char *note, const char *by,
 			     struct thole_error *err);
 
+/*
+ * Who leads it wants to be asked about more of its calls than the agent file asks about, from the
+ * next call on, also in those that work for it: `confirm` is a JSON object as the member "confirm"
+ * of an agent file, with `when`, `threshold` and `unknown`; {"when": "never"} takes back what was
+ * said so before, and never what the agent file says.  `by` may be NULL.  EUSAGE.
+ */
+TH_API int thole_session_confirm(struct thole_session *s, const char *confirm, const char *by,
+				 struct thole_error *err);
+
 /* Holds it: it rests when what is under way is over. */
 TH_API int thole_session_pause(struct thole_session *s, const char *reason,
 			       struct thole_error *err);
@@ -849,6 +859,34 @@ TH_API int thole_runtime_blob_start(struct thole_runtime *rt, const char *hash, 
 				    size_t len, thole_bytes_fn *fn, thole_done_fn *done, void *ctx,
 				    struct thole_reading **ret, struct thole_error *err);
 TH_API void thole_reading_free(struct thole_reading *reading); /* NULL is fine */
+
+/*
+ * A session of the store as a conversation of OpenHands: the events that a server of OpenHands'
+ * would have of it (docs/OPENHANDS.md), told from the log.  Each is a JSON object with an id of
+ * its own, which it always has; in the order of the log, where new ones come behind the others.
+ * The conversation holds what was read of it, so that a second reading costs what is new.  The
+ * session is not opened, and need not be there yet.
+ */
+TH_API int thole_conversation_new(struct thole_runtime *rt, const char *session_id,
+				  struct thole_conversation **ret, struct thole_error *err);
+TH_API void thole_conversation_free(struct thole_conversation *c); /* NULL is fine */
+/* How many events it has, and the bytes that it holds, as of the last reading. */
+TH_API size_t thole_conversation_count(const struct thole_conversation *c);
+TH_API size_t thole_conversation_size(const struct thole_conversation *c);
+/*
+ * Its events, read beside the loop as by thole_runtime_log_start.  `options`: names and values in
+ * turn, ended by NULL; NULL: all, from the first.
+ *
+ *     from   the number of the event that comes first, the first of all being 0
+ *     event  or its id.  ENOENT: there is none of that id
+ *     order  "asc" (the default), or "desc": that event and those before it, backwards; without
+ *            one from the last
+ *
+ * ENOENT: no such session.  ELIMIT: it has more than 57344 events, or takes more than 256 MiB.
+ */
+TH_API int thole_conversation_read(struct thole_conversation *c, const char *const *options,
+				   thole_line_fn *fn, thole_done_fn *done, void *ctx,
+				   struct thole_reading **ret, struct thole_error *err);
 
 /*
  * A host that starts again: opens the sessions of the store that are not over (loading, idle,

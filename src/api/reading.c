@@ -8,10 +8,11 @@
 #include "admin/nodes.h"
 #include "admin/transfer.h"
 #include "api/api.h"
+#include "api/conversation.h"
 
 #define REUSE_MAX TH_MIB /* a larger buffer is freed after its piece */
 
-enum kind { READ_LOG, READ_EXPORT, READ_BLOB, READ_NODES, READ_PAGE };
+enum kind { READ_LOG, READ_EXPORT, READ_BLOB, READ_NODES, READ_PAGE, READ_CONVERSATION };
 
 struct thole_reading {
 	struct th_read job;
@@ -33,6 +34,9 @@ struct thole_reading {
 	struct th_api_page *page;
 	struct th_digest hash;
 	size_t offset, len;
+	struct thole_conversation *conversation; /* whose readings take turns on the thread */
+	struct th_conversation_place place;
+	bool more; /* the job is to be asked for again */
 	size_t id_len;
 	char id[TH_SESSION_ID_MAX + 1];
 };
@@ -50,6 +54,7 @@ static void reading_free(struct thole_reading *r)
 	if (!r->rt->ending)
 		th_loop_defer(r->rt->loop, &r->rt->deliver); /* thole_runtime_run may end */
 	th_api_page_free(r->page);
+	th_api_conversation_unref(r->conversation);
 	th_buf_deinit(&r->text);
 	free(r);
 }
@@ -141,6 +146,18 @@ static enum th_code take_node(void *ctx, const struct th_node *node, struct th_e
 	return code ? code : give_full(r, err);
 }
 
+/* One more event of a conversation. */
+static enum th_code take_told(void *ctx, struct th_str event, bool *ret_full, struct th_err *err)
+{
+	struct thole_reading *r = ctx;
+	enum th_code code;
+
+	th_buf_add(&r->text, event);
+	code = line_end(r, err);
+	*ret_full = r->count == TH_READ_PIECE_EVENTS || r->text.len >= TH_READ_PIECE_BYTES;
+	return code;
+}
+
 static enum th_code run(struct th_read *job, struct th_store *store, struct th_err *err)
 {
 	struct thole_reading *r = TH_CONTAINER_OF(job, struct thole_reading, job);
@@ -149,8 +166,15 @@ static enum th_code run(struct th_read *job, struct th_store *store, struct th_e
 	th_buf_clear(&r->text);
 	r->count = 0;
 	switch (r->kind) {
-	case READ_LOG:
-		return th_log_read_next(&r->log, store, id, err);
+	case READ_LOG: {
+		enum th_code code = th_log_read_next(&r->log, store, id, err);
+
+		r->more = !r->log.over;
+		return code;
+	}
+	case READ_CONVERSATION:
+		return th_api_conversation_piece(r->conversation, &r->place, store, take_told, r,
+						 &r->more, err);
 	case READ_EXPORT:
 		return th_session_export(store, id, take_line, r, err);
 	case READ_NODES:
@@ -213,7 +237,11 @@ static void on_done(struct th_read *job, enum th_code code, const struct th_err 
 			reading_end(r, TH_OK, NULL);
 		return;
 	}
-	if (!code && r->kind == READ_LOG && !r->log.over) {
+	if (r->conversation && !code) {
+		r->conversation->count = r->place.count;
+		r->conversation->size = r->place.size;
+	}
+	if (!code && r->more) {
 		if (r->text.cap > REUSE_MAX)
 			th_buf_deinit(&r->text);
 		code = th_reader_ask(job->reader, job, &e);
@@ -373,4 +401,24 @@ int thole_runtime_blob_start(struct thole_runtime *rt, const char *hash, size_t 
 	r->offset = offset;
 	r->len = len;
 	return begin(r, th_runtime_reader(rt->rt), ret, err);
+}
+
+int thole_conversation_read(struct thole_conversation *c, const char *const *options,
+			    thole_line_fn *fn, thole_done_fn *done, void *ctx,
+			    struct thole_reading **ret, struct thole_error *err)
+{
+	struct th_conversation_place place;
+	struct thole_reading *r;
+	int code = th_api_conversation_place(c, options, &place, err);
+
+	if (!code)
+		code = check(c->rt, c->id, fn, done, err);
+	if (code)
+		return code;
+	r = reading_new(c->rt, READ_CONVERSATION, c->id, done, ctx);
+	r->fn = fn;
+	r->place = place;
+	r->conversation = c;
+	c->users++;
+	return begin(r, th_runtime_reader(c->rt->rt), ret, err);
 }

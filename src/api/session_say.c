@@ -109,6 +109,30 @@ int thole_session_condense(struct thole_session *s, const char *by, struct thole
 			  err);
 }
 
+int thole_session_confirm(struct thole_session *s, const char *confirm, const char *by,
+			  struct thole_error *err)
+{
+	const struct th_ev_session_changed change = { .confirm = th_str_of(confirm),
+						      .by = th_str_of(by ?: "") };
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_agent_confirm read;
+	struct th_err e = { 0 };
+	int code = th_api_check_ready(s, err);
+
+	if (!code)
+		code = th_api_text(confirm, "what is asked about", 2, 4 * TH_KIB, err);
+	if (!code && by)
+		code = th_api_text(by, "who says so", 0, TH_USER_MAX, err);
+	if (code)
+		return code;
+	code = th_json_parse(change.confirm, &doc, &e);
+	if (!code)
+		code = th_confirm_read(th_json_root(doc), &read, &e);
+	if (code)
+		return th_api_fail(err, TH_EUSAGE, "what is asked about: %s", e.msg);
+	return th_api_out(th_driver_describe(s->rt->driver, s->handle, &change, &e), &e, err);
+}
+
 int thole_session_more(struct thole_session *s, const char *more, const char *by,
 		       struct thole_error *err)
 {

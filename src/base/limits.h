@@ -557,10 +557,16 @@
 #define TH_SERVE_LEASE_GONE_MS 5000 /* and from the end of his socket */
 #define TH_SERVE_INPUTS_MAX 512     /* actions of a person that wait */
 #define TH_SERVE_QUEUE_MAX 32       /* responses asked for on one WebSocket that wait */
-#define TH_SERVE_CUA_QUEUE_MAX 256  /* commands of one WebSocket of Cua's face that wait */
-#define TH_SERVE_CUA_JOBS_MAX 128   /* commands of Cua's face that wait or are under way */
-#define TH_SERVE_CUA_LOGIN_MS 10000 /* until its WebSocket has said who it is */
-#define TH_SERVE_CUA_PTYS_MAX 32    /* terminals of Cua's face, ended ones too */
+#define TH_CONVERSATION_SIZE_MAX (256 * TH_MIB)   /* a session as events of OpenHands, in memory */
+#define TH_SERVE_OPENHANDS_HELD_MAX (64 * TH_MIB) /* of all of these that nobody reads just now */
+#define TH_SERVE_OPENHANDS_PAGE_MAX 100           /* events, or conversations, of one answer */
+#define TH_SERVE_OPENHANDS_LOGIN_MS 10000         /* until its WebSocket has said who it is */
+#define TH_SERVE_OPENHANDS_SOCKETS_MAX 64         /* WebSockets of one conversation */
+#define TH_SERVE_OPENHANDS_STATE_MAX (128 * TH_KIB) /* a conversation's state as JSON */
+#define TH_SERVE_CUA_QUEUE_MAX 256           /* commands of one WebSocket of Cua's face that wait */
+#define TH_SERVE_CUA_JOBS_MAX 128            /* commands of Cua's face that wait or are under way */
+#define TH_SERVE_CUA_LOGIN_MS 10000          /* until its WebSocket has said who it is */
+#define TH_SERVE_CUA_PTYS_MAX 32             /* terminals of Cua's face, ended ones too */
 #define TH_SERVE_CUA_PTY_RING (256 * TH_KIB) /* what one has written last */
 #define TH_SERVE_CUA_FOLLOWERS_MAX 16        /* who follow one terminal */
 #define TH_SERVE_CUA_ENVS_MAX 64             /* variables that one is given */

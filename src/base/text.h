@@ -8,6 +8,10 @@
 #include "base/buf.h"
 #include "base/str.h"
 
+/* Why a session is paused whose message came without the word that it is to be run: who tells its
+ * log to OpenHands, where every message comes so, tells of no pause. */
+#define TH_HELD_REASON "it waits to be run"
+
 /* Length of the longest valid prefix (RFC 3629: no surrogates, no overlong forms). */
 size_t th_utf8_valid(struct th_str s);
 /* Takes one character off *s; bad bytes come one at a time as U+FFFD.  False at the end. */

@@ -197,6 +197,10 @@ void th_view_show_changed(struct th_view *v, const struct th_event *ev, const st
 		th_buf_add_cstr(&text, title.len ? "; metadata " : "metadata ");
 		th_json_print(th_json_get(data, "metadata"), &text);
 	}
+	if (th_json_get(data, "confirm")) {
+		th_buf_add_cstr(&text, text.len ? "; confirm " : "confirm ");
+		th_json_print(th_json_get(data, "confirm"), &text);
+	}
 	th_view_line(v, ev, "changed", TH_VIEW_DIM, th_buf_str(&text), out);
 }
 

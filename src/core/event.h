@@ -63,7 +63,7 @@
 	X(BUDGET, "budget", "A limit of the session was changed.")                               \
 	X(PLAN, "plan", "Plan mode begins, in which nothing is changed; or a person ends it.")   \
 	X(VERDICT, "verdict", "Whether the task is done, as the model judges it.")               \
-	X(SESSION_CHANGED, "session_changed", "Its title or its metadata was changed.")          \
+	X(SESSION_CHANGED, "session_changed", "Its title or what is asked was changed.")         \
 	X(ERROR, "error", "The run failed.")                                                     \
 	X(FINAL, "final", "The agent's final output.")
 
@@ -568,6 +568,8 @@ struct th_str th_outcome_sentence(struct th_str text);
 	F(ev_session_changed, str, title, "title", 0, "the title from here on; empty: as before") \
 	F(ev_session_changed, raw, metadata, "metadata", 0,                                       \
 	  "the whole metadata from here on; without, as before")                                  \
+	F(ev_session_changed, raw, confirm, "confirm", 0,                                         \
+	  "asked beside the agent file's confirm from here on: when, threshold, unknown")         \
 	F(ev_session_changed, str, by, "by", 0, "who changed it")
 
 #define TH_FIELDS_ev_budget(F)                                                  \

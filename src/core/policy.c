@@ -259,19 +259,41 @@ static struct th_verdict by_outcome(const struct th_policy_facts *f, struct th_v
 			    (unsigned long long)u->seq, how_to_look(u)));
 }
 
+/* Is a person asked?  *why, of the risk, becomes the reason; *ret_each: for each call anew. */
+static bool is_asked(const struct th_policy_facts *f, enum th_risk risk, struct th_str *why,
+		     bool *ret_each)
+{
+	const struct th_agent_confirm *both[] = { f->agent->confirm, &f->confirm };
+	static const char *const always[] = { "the agent file asks for approval of each call",
+					      "approval of each call was asked for" };
+
+	*ret_each = true;
+	for (size_t i = 0; i < TH_COUNT(both); i++)
+		if (both[i] && both[i]->when == TH_CONFIRM_ALWAYS) {
+			*ret_each = false;
+			*why = th_str_of(always[i]);
+			return true;
+		}
+	for (size_t i = 0; i < TH_COUNT(both); i++)
+		if (both[i] && th_confirm_asks(both[i], risk))
+			return true;
+	return false;
+}
+
 /* What only looks is of little risk, unless an analyser sees more; a thought is none. */
 static struct th_verdict by_risk(const struct th_policy_facts *f,
 				 const struct th_verdict *otherwise, enum th_risk *ret_risk,
 				 struct th_arena *a)
 {
-	const struct th_agent_confirm *c = f->agent->confirm;
-	bool looks = f->class == TH_CLASS_R || f->class == TH_CLASS_L;
+	const struct th_agent_confirm *c = f->agent->confirm ?: &f->confirm;
+	bool looks = f->class == TH_CLASS_R || f->class == TH_CLASS_L, each;
 	const char *fixed = "its arguments cannot be looked at";
 	struct th_str why;
 	enum th_risk risk = TH_RISK_HIGH;
 	struct th_verdict v = *otherwise;
 
-	if (!c || otherwise->policy != TH_POLICY_RUN)
+	if ((!f->agent->confirm && f->confirm.when == TH_CONFIRM_NEVER) ||
+	    otherwise->policy != TH_POLICY_RUN)
 		return *otherwise;
 	if (f->arguments)
 		risk = th_risk_of(c, f->arguments, &fixed);
@@ -286,12 +308,10 @@ static struct th_verdict by_risk(const struct th_policy_facts *f,
 	*ret_risk = risk;
 	if (looks && risk <= TH_RISK_LOW)
 		return *otherwise;
-	if (!th_confirm_asks(c, risk))
+	if (!is_asked(f, risk, &why, &each))
 		return *otherwise;
-	v = ask(c->when == TH_CONFIRM_ALWAYS
-		    ? TH_STR("the agent file asks for approval of each call")
-		    : th_arena_str(a, why));
-	v.each = c->when == TH_CONFIRM_RISKY;
+	v = ask(th_arena_str(a, why));
+	v.each = each;
 	return v;
 }
 

@@ -38,7 +38,8 @@ struct th_policy_facts {
 	/* Asked at most once, and only of a call that would run.  NULL: there is no such code. */
 	enum th_code_says (*code)(void *ctx, struct th_arena *a, struct th_str *ret_reason);
 	void *code_ctx;
-	bool plan;                      /* plan mode: what does more than look is refused */
+	struct th_agent_confirm confirm; /* asked of the session, beside the agent file's */
+	bool plan;                       /* plan mode: what does more than look is refused */
 	const struct th_sticky *sticky; /* what a person said of the tool for good; NULL: nothing */
 	/* The very same action ended UNKNOWN, and nobody has looked since; NULL: no. */
 	const struct th_unresolved_effect *unresolved;
@@ -51,7 +52,8 @@ struct th_policy_facts {
  *     plan mode what is of another class than R and L;
  *  2. a person is asked where the provider wants it, where it cannot be undone,
  *     of a hosted MCP server's tool, where the agent file names the tool, where the
- *     tool is a question to him, and where the call looks risky (confirm);
+ *     tool is a question to him, and where the call looks risky (confirm, also what was asked of
+ *     the session);
  *  3. the agent's rules, then its code, which can only make a person be asked;
  *  4. what a person said of the tool for good;
  *  5. what the agent file wants asked once untrusted bytes are in the context (untrusted);

@@ -111,6 +111,44 @@ const char *th_confirm_fault(const struct th_agent_confirm *c, const char **ret_
 	return NULL;
 }
 
+enum th_code th_confirm_read(const struct th_json *v, struct th_agent_confirm *ret,
+			     struct th_err *err)
+{
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
+	struct th_agent_confirm c;
+	const char *at, *fault;
+	enum th_code code;
+
+	th_arena_init(&a, TH_AGENT_MEMORY_MAX);
+	code = th_table_parse(&th_agent_confirm_table, v, &a, &c, err);
+	if (code)
+		return th_prefix(err, TH_EUSAGE, "confirm");
+	fault = th_confirm_fault(&c, &at);
+	if (fault)
+		return th_fail(err, TH_EUSAGE, "confirm.%s %s", at, fault);
+	if (c.analysers.count || c.external.count)
+		return th_fail(err, TH_EUSAGE, "confirm: analysers are the agent file's");
+	*ret = c;
+	return TH_OK;
+}
+
+struct th_agent_confirm th_confirm_both(const struct th_agent_confirm *a,
+					const struct th_agent_confirm *b)
+{
+	const struct th_agent_confirm *first = a->when == TH_CONFIRM_NEVER ? b : a;
+	struct th_agent_confirm c = { .when = first->when,
+				      .threshold = first->threshold,
+				      .unknown = first->unknown };
+
+	if (a->when == TH_CONFIRM_ALWAYS || b->when == TH_CONFIRM_ALWAYS)
+		c.when = TH_CONFIRM_ALWAYS;
+	if (a->when == TH_CONFIRM_RISKY && b->when == TH_CONFIRM_RISKY) {
+		c.threshold = TH_MIN(a->threshold, b->threshold);
+		c.unknown = a->unknown || b->unknown;
+	}
+	return c;
+}
+
 enum th_code th_analyser_answer_read(struct th_str text, struct th_arena *a, enum th_risk *ret,
 				     struct th_str *ret_reason, struct th_err *err)
 {

@@ -52,6 +52,16 @@ const char *th_confirm_fault(const struct th_agent_confirm *c, const char **ret_
 
 bool th_confirm_asks(const struct th_agent_confirm *c, enum th_risk risk);
 
+/*
+ * What is asked of a session beside its agent file: {when, threshold, unknown} alone, since what
+ * looks at calls is the agent file's.  TH_EUSAGE.
+ */
+TH_NODISCARD enum th_code th_confirm_read(const struct th_json *v, struct th_agent_confirm *ret,
+					  struct th_err *err);
+/* Both of two such: a person is asked where either asks. */
+struct th_agent_confirm th_confirm_both(const struct th_agent_confirm *a,
+					const struct th_agent_confirm *b);
+
 /* What the analysers see in a call.  `*ret_why`: a sentence of the one that sees most; static. */
 enum th_risk th_risk_of(const struct th_agent_confirm *c, const struct th_json *arguments,
 			const char **ret_why);

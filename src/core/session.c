@@ -478,8 +478,11 @@ static enum th_code on_state_changed(struct th_step *st)
 static enum th_code on_session_changed(struct th_step *st)
 {
 	struct th_ev_session_changed d;
+	enum th_code code = th_step_parse(st, &d);
 
-	return th_step_parse(st, &d);
+	if (code || !d.confirm.len)
+		return code;
+	return th_confirm_read(th_json_get(st->data, "confirm"), &st->s->confirm, st->err);
 }
 
 /* Which tools there are: each CALL says all that the fold needs of its own. */

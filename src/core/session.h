@@ -362,6 +362,7 @@ struct th_session {
 	bool turns_given, seconds_given; /* since it rested at a limit */
 	int64_t given_ms;                /* ts of that */
 	bool plan;                       /* only calls that look are made */
+	struct th_agent_confirm confirm; /* asked of it beside the agent file's */
 	struct th_session_judge judge;
 	struct th_session_price {
 		int64_t input, output; /* per token; 0: unknown; of live runs only */

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "core/schema.h"
+#include "driver/delegate.h"
 #include "driver/mcp_tools.h"
 #include "driver/origin.h"
 #include "driver/pending_callback.h"
@@ -86,6 +87,18 @@ static enum th_code_says ask_code(void *ctx, struct th_arena *a, struct th_str *
 	return says;
 }
 
+/* What was asked of the session, and of those that it works for. */
+static struct th_agent_confirm confirm_of(const struct th_live *l)
+{
+	struct th_agent_confirm c = l->fold.confirm;
+
+	while (l->parent_call && l->parent_call->parent) {
+		l = l->parent_call->parent;
+		c = th_confirm_both(&c, &l->fold.confirm);
+	}
+	return c;
+}
+
 struct th_verdict th_live_verdict(struct th_live *l, const struct th_call *c,
 				  const struct th_tool_spec *spec, enum th_class class,
 				  struct th_str arguments, const char *digest,
@@ -110,7 +123,9 @@ struct th_verdict th_live_verdict(struct th_live *l, const struct th_call *c,
 		.tainted = th_live_tainted(l, &tainted) ? &tainted : NULL,
 	};
 
-	if ((agent->rules.count > 0 || agent->confirm) && !th_json_parse(arguments, &doc, NULL))
+	f.confirm = confirm_of(l);
+	if ((agent->rules.count > 0 || agent->confirm || f.confirm.when != TH_CONFIRM_NEVER) &&
+	    !th_json_parse(arguments, &doc, NULL))
 		f.arguments = th_json_root(doc);
 	if (agent->rules.count > 0 && f.arguments) {
 		rule.arguments = th_json_root(doc);

@@ -11,7 +11,13 @@
 void th_openhands_log_init(struct th_openhands_log *log, enum th_openhands version)
 {
 	*log = (struct th_openhands_log){ .version = version };
-	th_arena_init(&log->memory, TH_EXPORT_SIZE_MAX);
+	th_openhands_log_bound(log, TH_EXPORT_SIZE_MAX);
+}
+
+void th_openhands_log_bound(struct th_openhands_log *log, size_t size_max)
+{
+	log->size_max = size_max;
+	th_arena_init(&log->memory, size_max);
 }
 
 void th_openhands_log_deinit(struct th_openhands_log *log)
@@ -65,7 +71,7 @@ static enum th_code push(struct th_openhands_log *log, uint64_t number, struct t
 			       TH_EXPORT_EVENTS_MAX);
 	if (!e.text.ptr || (id.len && !e.id.ptr))
 		return th_fail(err, TH_ELIMIT, "the events take more than %zu bytes",
-			       (size_t)TH_EXPORT_SIZE_MAX);
+			       log->size_max);
 	grow(log);
 	log->list[log->count++] = e;
 	if (id.len)

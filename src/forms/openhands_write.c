@@ -6,6 +6,7 @@
 #include "base/codec.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "base/text.h"
 
 void th_openhands_writer_init(struct th_openhands_writer *x, struct th_openhands_log *log,
 			      const struct th_trajectory_out *out)
@@ -350,7 +351,7 @@ static enum th_code on_state(struct th_openhands_writer *x, const struct th_even
 				  err);
 	if (th_str_is(to, "limit"))
 		return on_failure(x, ev, TH_STR("MaxBudgetReached"), reason, err);
-	if (!th_str_is(to, "paused"))
+	if (!th_str_is(to, "paused") || th_str_is(reason, TH_HELD_REASON))
 		return TH_OK;
 	begin(x, &p, ev, 0);
 	form_of(x)->pause(x, &p.w);

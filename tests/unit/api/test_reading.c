@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads beside the loop: the same lines as the blocking functions give, and every way to end. */
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "io/files.h"
 #include "rig.h"
@@ -379,13 +380,157 @@ static void alone(void **state)
 	scripted_free(model);
 }
 
+/* ---- a session as a conversation ---- */
+
+static void told(struct thole_runtime *rt, struct thole_conversation *c, const char *const *options,
+		 struct got *g)
+{
+	got_clear(g);
+	GOOD(thole_conversation_read(c, options, on_line, on_done, g, NULL, &error));
+	assert_int_equal(g->lines, 0);
+	GOOD(thole_runtime_run(rt, &error));
+	assert_int_equal(g->ended, 1);
+}
+
+/* The nth line from the first. */
+static struct th_str line_of(const struct got *g, size_t nth)
+{
+	struct th_str rest = th_buf_str(&g->text), line = { NULL, 0 };
+
+	for (size_t i = 0; i <= nth; i++)
+		line = th_str_split(&rest, '\n');
+	return line;
+}
+
+static void id_of(const struct got *g, size_t nth, char ret[static 64])
+{
+	snprintf(ret, 64, "%.*s",
+		 TH_FMT(th_json_raw_inside(th_json_raw_get(line_of(g, nth), "id"))));
+}
+
+static void as_a_conversation(void **state)
+{
+	struct scripted *model = scripted_new(says_hello, NULL);
+	struct thole_runtime *rt = runtime_at(scripted_url(model), url);
+	struct thole_agent *agent = agent_of("a");
+	struct thole_conversation *c = NULL, *anew = NULL;
+	struct got all = got_new(), g = got_new();
+	char third[64], last[64], from[24];
+	struct thole_session *s = NULL;
+
+	(void)state;
+	GOOD(thole_conversation_new(rt, "told", &c, &error));
+	told(rt, c, NULL, &all);
+	assert_int_equal(all.code, THOLE_ENOENT); /* there is no such session yet */
+	GOOD(thole_session_new(rt, agent, "told", &s, &error));
+	for (int i = 0; i < TH_READ_PIECE_EVENTS; i++)
+		GOOD(thole_session_run(s, "go", &error));
+	told(rt, c, NULL, &all);
+	assert_int_equal(all.code, THOLE_OK);
+	/* The instructions, and a message and an answer each time. */
+	assert_int_equal(all.lines, 1 + 2 * TH_READ_PIECE_EVENTS);
+	assert_int_equal(thole_conversation_count(c), all.lines);
+	assert_true(thole_conversation_size(c) > all.text.len);
+	id_of(&all, 2, third);
+	id_of(&all, all.lines - 1, last);
+	/* From a number, from an id, backwards; and the first of them only. */
+	told(rt, c, (const char *[]){ "event", third, NULL }, &g);
+	assert_int_equal(g.lines, all.lines - 2);
+	assert_true(th_str_eq(line_of(&g, 0), line_of(&all, 2)));
+	told(rt, c, (const char *[]){ "order", "desc", NULL }, &g);
+	assert_int_equal(g.lines, all.lines);
+	assert_true(th_str_eq(line_of(&g, 0), line_of(&all, all.lines - 1)));
+	assert_true(th_str_eq(line_of(&g, all.lines - 1), line_of(&all, 0)));
+	told(rt, c, (const char *[]){ "order", "desc", "event", third, NULL }, &g);
+	assert_int_equal(g.lines, 3);
+	told(rt, c, (const char *[]){ "from", "9223372036854775807", NULL }, &g);
+	assert_int_equal(g.lines, 0);
+	told(rt, c, (const char *[]){ "event", "none", NULL }, &g);
+	assert_int_equal(g.code, THOLE_ENOENT);
+	g.stop_at = 1;
+	/* What comes later is behind the rest; and a new one tells the same. */
+	snprintf(from, sizeof(from), "%zu", all.lines);
+	GOOD(thole_session_run(s, "more", &error));
+	told(rt, c, (const char *[]){ "from", from, NULL }, &g);
+	assert_int_equal(g.lines, 2);
+	GOOD(thole_conversation_new(rt, "told", &anew, &error));
+	told(rt, c, NULL, &all);
+	told(rt, anew, NULL, &g);
+	assert_true(th_str_eq(th_buf_str(&g.text), th_buf_str(&all.text)));
+	/* Freed in the middle. */
+	GOOD(thole_conversation_read(c, NULL, on_line, on_done, &g, &g.reading, &error));
+	thole_conversation_free(c);
+	thole_reading_free(g.reading);
+	GOOD(thole_runtime_run(rt, &error));
+	thole_conversation_free(anew);
+	thole_conversation_free(NULL);
+	thole_session_free(s);
+	thole_agent_free(agent);
+	th_buf_deinit(&g.text);
+	th_buf_deinit(&all.text);
+	GOOD(thole_runtime_free(rt));
+	scripted_free(model);
+}
+
+static void misused_conversations(void **state)
+{
+	struct scripted *model = scripted_new(says_hello, NULL);
+	struct thole_runtime *rt = runtime_at(scripted_url(model), "memory:");
+	static const char *const bad[][3] = {
+		{ "from", "-1", NULL }, { "from", "x", NULL },   { "order", "up", NULL },
+		{ "event", "", NULL },  { "before", "1", NULL }, { "", "1", NULL },
+	};
+	static char too_long[8192];
+	struct thole_conversation *c = NULL, *anew = NULL;
+	struct thole_agent *agent = agent_of("a");
+	struct thole_session *s = NULL;
+	struct got g = got_new();
+
+	(void)state;
+	BAD(THOLE_EUSAGE, thole_conversation_new(NULL, "a", &c, &error));
+	BAD(THOLE_EUSAGE, thole_conversation_new(rt, NULL, &c, &error));
+	BAD(THOLE_EUSAGE, thole_conversation_new(rt, "a", NULL, &error));
+	BAD(THOLE_EUSAGE, thole_conversation_read(NULL, NULL, on_line, on_done, &g, NULL, &error));
+	assert_int_equal(thole_conversation_count(NULL), 0);
+	assert_int_equal(thole_conversation_size(NULL), 0);
+	GOOD(thole_conversation_new(rt, "a", &c, &error));
+	for (size_t i = 0; i < TH_COUNT(bad); i++)
+		BAD(THOLE_EUSAGE,
+		    thole_conversation_read(c, bad[i], on_line, on_done, &g, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_conversation_read(c, NULL, NULL, on_done, &g, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_conversation_read(c, NULL, on_line, NULL, &g, NULL, &error));
+	memset(too_long, 'a', sizeof(too_long) - 1);
+	BAD(THOLE_ELIMIT, thole_conversation_new(rt, too_long, &anew, &error));
+	BAD(THOLE_ELIMIT, thole_conversation_read(c, (const char *[]){ "event", too_long, NULL },
+						  on_line, on_done, &g, NULL, &error));
+	GOOD(thole_session_new(rt, agent, "b", &s, &error));
+	BAD(THOLE_EUSAGE, thole_session_confirm(NULL, "{\"when\":\"always\"}", NULL, &error));
+	BAD(THOLE_EUSAGE, thole_session_confirm(s, NULL, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_session_confirm(s, "{\"when\":\"sometimes\"}", NULL, &error));
+	BAD(THOLE_EUSAGE, thole_session_confirm(s, "no JSON", NULL, &error));
+	BAD(THOLE_ELIMIT, thole_session_confirm(s, too_long, NULL, &error));
+	BAD(THOLE_ELIMIT, thole_session_confirm(s, "{\"when\":\"always\"}", too_long, &error));
+	GOOD(thole_session_confirm(s, "{\"when\":\"always\"}", "alice", &error));
+	thole_session_free(s);
+	thole_agent_free(agent);
+	thole_conversation_free(c);
+	th_buf_deinit(&g.text);
+	GOOD(thole_runtime_free(rt));
+	scripted_free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_a_file),    cmocka_unit_test(in_memory),
-		cmocka_unit_test(ended_early),  cmocka_unit_test(blobs_beside),
-		cmocka_unit_test(pages_beside), cmocka_unit_test(opened_beside),
+		cmocka_unit_test(in_a_file),
+		cmocka_unit_test(in_memory),
+		cmocka_unit_test(ended_early),
+		cmocka_unit_test(blobs_beside),
+		cmocka_unit_test(pages_beside),
+		cmocka_unit_test(opened_beside),
 		cmocka_unit_test(alone),
+		cmocka_unit_test(as_a_conversation),
+		cmocka_unit_test(misused_conversations),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -21,7 +21,8 @@ struct facts {
 	enum code code;
 	enum sticky sticky;
 	enum repeat repeat;
-	bool tainted, outside; /* outside: the tool acts on neither workspace nor screen */
+	enum th_confirm confirm; /* asked of the session */
+	bool tainted, outside;   /* outside: the tool acts on neither workspace nor screen */
 };
 
 static const struct {
@@ -81,6 +82,14 @@ static const struct {
 	  "the agent's code asks" },
 	{ { .tool = FINAL, .code = AGREES }, TH_POLICY_ASK, "cannot be undone" },
 	{ { .tool = HANDOFF, .code = SAYS_ASK }, TH_POLICY_RUN, NULL },
+	/* What is asked of the session beside the agent file. */
+	{ { .tool = WRITES, .confirm = TH_CONFIRM_ALWAYS }, TH_POLICY_ASK, "was asked for" },
+	{ { .tool = LOOKS, .confirm = TH_CONFIRM_ALWAYS }, TH_POLICY_RUN, NULL },
+	{ { .tool = NO_TOOL, .confirm = TH_CONFIRM_ALWAYS }, TH_POLICY_REFUSE, "no tool named" },
+	{ { .tool = WRITES, .confirm = TH_CONFIRM_ALWAYS, .rule = REFUSE_RULE },
+	  TH_POLICY_REFUSE,
+	  "forbids this" },
+	{ { .tool = WRITES, .confirm = TH_CONFIRM_RISKY }, TH_POLICY_RUN, NULL },
 	/* For good. */
 	{ { .tool = WRITES, .listed = true, .sticky = APPROVED },
 	  TH_POLICY_RUN,
@@ -246,6 +255,7 @@ static struct th_verdict verdict_of(const struct facts *t, char reason[512], int
 		.sticky = t->sticky ? &sticky : NULL,
 		.unresolved = t->repeat ? &unresolved : NULL,
 		.tainted = t->tainted ? &tainted : NULL,
+		.confirm = { .when = t->confirm, .threshold = TH_RISK_HIGH },
 	};
 	struct th_verdict v;
 	struct th_arena a;
@@ -255,6 +265,7 @@ static struct th_verdict verdict_of(const struct facts *t, char reason[512], int
 	agent.rules = (struct th_objects){ .list = &rule, .count = t->rule ? 1 : 0 };
 	assert_int_equal(th_json_parse(TH_STR("{\"command\":\"make\"}"), &arguments, NULL), TH_OK);
 	looks.arguments = th_json_root(arguments);
+	f.arguments = t->confirm ? looks.arguments : NULL;
 	th_arena_init(&a, TH_MIB);
 	v = th_policy_verdict(&f, &a);
 	snprintf(reason, 512, "%.*s", TH_FMT(v.reason));

@@ -161,6 +161,49 @@ static void policies_ask(void **state)
 	assert_null(th_confirm_fault(&c, &at));
 }
 
+/* What is asked of a session: only when, and never less than either of two wants. */
+static void asked_of_a_session(void **state)
+{
+	static const char *const good[] = {
+		"{\"when\":\"never\"}",
+		"{\"when\":\"always\"}",
+		"{\"when\":\"risky\",\"threshold\":\"low\",\"unknown\":true}",
+		"{\"when\":\"risky\"}",
+	};
+	static const char *const bad[] = {
+		"7",
+		"{}",
+		"{\"when\":\"sometimes\"}",
+		"{\"when\":\"risky\",\"threshold\":\"unknown\"}",
+		"{\"when\":\"always\",\"analysers\":[\"model\"]}",
+		"{\"when\":\"always\",\"external\":[{\"name\":\"x\",\"command\":[\"id\"]}]}",
+	};
+	struct th_agent_confirm c[TH_COUNT(good)];
+	struct th_json_doc *doc;
+	struct th_err err;
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(good); i++) {
+		assert_int_equal(th_json_parse(th_str_of(good[i]), &doc, NULL), TH_OK);
+		assert_int_equal(th_confirm_read(th_json_root(doc), &c[i], &err), TH_OK);
+		th_json_free(doc);
+	}
+	for (size_t i = 0; i < TH_COUNT(bad); i++) {
+		assert_int_equal(th_json_parse(th_str_of(bad[i]), &doc, NULL), TH_OK);
+		assert_int_equal(th_confirm_read(th_json_root(doc), &c[0], &err), TH_EUSAGE);
+		th_json_free(doc);
+	}
+	for (size_t i = 0; i < TH_COUNT(good); i++)
+		for (size_t j = 0; j < TH_COUNT(good); j++)
+			for (int r = 0; r < TH_RISK_COUNT; r++) {
+				struct th_agent_confirm both = th_confirm_both(&c[i], &c[j]);
+
+				assert_int_equal(th_confirm_asks(&both, (enum th_risk)r),
+						 th_confirm_asks(&c[i], (enum th_risk)r) ||
+						     th_confirm_asks(&c[j], (enum th_risk)r));
+			}
+}
+
 static void a_schema_gets_a_place(void **state)
 {
 	struct th_arena a;
@@ -186,6 +229,7 @@ int main(void)
 		cmocka_unit_test(patterns_see_words),
 		cmocka_unit_test(the_highest_counts),
 		cmocka_unit_test(policies_ask),
+		cmocka_unit_test(asked_of_a_session),
 		cmocka_unit_test(a_schema_gets_a_place),
 	};
 
