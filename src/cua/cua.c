@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "io/listen.h"
-#include "wire/authority.h"
+#include "server/door.h"
 
 /* ---- who may ---- */
 
@@ -16,19 +16,6 @@ static struct th_str key_of(const struct th_access *a)
 	if (th_str_istarts(text, TH_STR("bearer ")))
 		return th_str_trim(th_str_sub(text, 7, text.len));
 	return th_http_header(a->request, "x-api-key");
-}
-
-/* Only this machine, called by its own name, and no page of another site. */
-static bool is_place_ours(const struct th_access *a)
-{
-	struct th_str host = th_http_header(a->request, "host");
-	struct th_str origin = th_http_header(a->request, "origin");
-	struct th_str site = th_http_header(a->request, "sec-fetch-site");
-
-	return th_http_header_count(a->request, "host") == 1 && th_authority_is_loopback(host) &&
-	       th_http_header_count(a->request, "origin") <= 1 &&
-	       (!origin.ptr || th_authority_is_origin(origin, host, false)) &&
-	       (!site.ptr || th_str_is(site, "same-origin") || th_str_is(site, "none"));
 }
 
 /* ---- routes ---- */
@@ -244,7 +231,7 @@ static size_t on_head(void *ctx, struct th_http_request *r)
 	th_http_set_data(r, a);
 	a->has_from = th_http_peer(r, &a->from);
 	c->server->metrics.requests++;
-	if (!is_place_ours(a)) {
+	if (!th_door_place(a)) {
 		c->server->metrics.refused_hosts++;
 		th_cua_detail(a, 403, "only programs of this machine may call");
 		return 0;
@@ -267,44 +254,6 @@ static void on_request(void *ctx, struct th_http_request *r)
 	routes[route_of(a, &path)].fn(ctx, a);
 }
 
-static void on_message(void *ctx, struct th_http_request *r, struct th_str text, bool is_text)
-{
-	struct th_access *a = th_http_data(r);
-
-	(void)ctx;
-	if (a->message)
-		a->message(a, text, is_text);
-}
-
-static void on_room(void *ctx, struct th_http_request *r)
-{
-	struct th_access *a = th_http_data(r);
-
-	(void)ctx; /* who asks and does not read asks no more: only who follows waits for this */
-	if (a->room)
-		a->room(a);
-}
-
-static void on_gone(void *ctx, struct th_http_request *r)
-{
-	struct th_access *a = th_http_data(r);
-
-	(void)ctx;
-	if (a && a->gone)
-		a->gone(a);
-}
-
-static void on_end(void *ctx, struct th_http_request *r, int status, uint64_t sent)
-{
-	struct th_cua *c = ctx;
-	struct th_access *a = th_http_data(r);
-
-	c->server->metrics.answers[status >= 100 && status < 600 ? status / 100 : 0]++;
-	th_journal_request(c->server, r, a, status, sent);
-	free(a);
-	th_http_set_data(r, NULL);
-}
-
 static void on_connection(void *ctx, int fd)
 {
 	struct th_cua *c = ctx;
@@ -316,17 +265,9 @@ static void on_connection(void *ctx, int fd)
 
 static enum th_code begin(struct th_server *s, struct th_err *err)
 {
-	const struct th_http_handlers handlers = {
-		.on_head = on_head,
-		.on_request = on_request,
-		.on_message = on_message,
-		.on_room = on_room,
-		.on_gone = on_gone,
-		.on_end = on_end,
-	};
+	struct th_http_handlers own = { .on_head = on_head, .on_request = on_request };
 	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_PATH_LEN_MAX);
 	const char *options[] = { "folder", NULL, NULL };
-	struct th_http_handlers own = handlers;
 	struct thole_error e;
 	struct th_cua *c;
 	enum th_code code;
@@ -339,6 +280,7 @@ static enum th_code begin(struct th_server *s, struct th_err *err)
 			      .rows = th_cua_commands,
 			      .aliases = th_cua_aliases };
 	s->cua = c;
+	th_access_handlers(&own);
 	own.ctx = c;
 	c->http = th_http_server_new(s->loop, &own, NULL);
 	c->mcp = th_cua_mcp_new();

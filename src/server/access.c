@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/access.h"
-#include "wire/percent.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
+
+#include "server/service.h"
+#include "wire/percent.h"
 
 static const struct th_str none;
 
@@ -98,6 +101,15 @@ void th_error_print_messages(int status, const char *message, struct th_buf *out
 	th_jw_object_end(&w);
 }
 
+void th_error_print_detail(const char *message, struct th_buf *out)
+{
+	struct th_jw w = th_jw(out);
+
+	th_jw_object(&w);
+	th_jw_kstr(&w, "detail", th_str_of(message));
+	th_jw_object_end(&w);
+}
+
 /* Anthropic's clients read errors in their own form, those of tokens and limits too. */
 static bool speaks_messages(const struct th_access *a)
 {
@@ -111,7 +123,9 @@ static void refuse(struct th_access *a, int status, const char *code, const char
 {
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
 
-	if (speaks_messages(a))
+	if (a->door)
+		th_error_print_detail(message, &json);
+	else if (speaks_messages(a))
 		th_error_print_messages(status, message, &json);
 	else
 		error_print(status, code, param, message, &json);
@@ -260,4 +274,57 @@ struct th_json_doc *th_access_body(struct th_access *a)
 		return NULL;
 	}
 	return doc;
+}
+
+/* ---- what happens to it ---- */
+
+static void on_message(void *ctx, struct th_http_request *r, struct th_str text, bool is_text)
+{
+	struct th_access *a = th_http_data(r);
+
+	(void)ctx;
+	if (a->message)
+		a->message(a, text, is_text);
+}
+
+static void on_room(void *ctx, struct th_http_request *r)
+{
+	struct th_access *a = th_http_data(r);
+
+	(void)ctx;
+	if (a->room)
+		a->room(a);
+}
+
+static void on_gone(void *ctx, struct th_http_request *r)
+{
+	struct th_access *a = th_http_data(r);
+
+	(void)ctx;
+	if (a && a->gone)
+		a->gone(a);
+}
+
+static void on_end(void *ctx, struct th_http_request *r, int status, uint64_t sent)
+{
+	struct th_access *a = th_http_data(r);
+	struct th_server *s = a->server;
+
+	(void)ctx;
+	/* A socket that the server's end cuts, or an answer that waits for the store: its owner is
+	 * told as if the peer had left.  Who closes one by himself has let go of it before. */
+	if (s->closing && (a->message || a->reads) && a->gone)
+		a->gone(a);
+	s->metrics.answers[status >= 100 && status < 600 ? status / 100 : 0]++;
+	th_journal_request(s, r, a, status, sent);
+	free(a);
+	th_http_set_data(r, NULL);
+}
+
+void th_access_handlers(struct th_http_handlers *h)
+{
+	h->on_message = on_message;
+	h->on_room = on_room;
+	h->on_gone = on_gone;
+	h->on_end = on_end;
 }

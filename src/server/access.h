@@ -20,6 +20,7 @@
 #define TH_ROUTE_ARGS_MAX 2
 
 struct th_access;
+struct th_door;
 struct th_service;
 typedef void th_access_fn(struct th_access *a);
 
@@ -38,6 +39,7 @@ struct th_access {
 	struct th_http_request *request;
 	const struct th_route *route;
 	const struct th_service *service; /* whose route that is */
+	struct th_door *door; /* it came to a service's own listener; NULL: to the server's */
 	char user[TH_USER_MAX + 1];
 	unsigned scopes;
 	struct th_address from; /* if has_from: the client's */
@@ -52,6 +54,9 @@ struct th_access {
 	void (*message)(struct th_access *a, struct th_str text, bool is_text);
 	void *ctx;
 };
+
+/* What happens to a request after its head, but for on_request: the same for all listeners. */
+void th_access_handlers(struct th_http_handlers *h);
 
 /* ---- answers (access.c): the access is over afterwards ---- */
 
@@ -74,6 +79,8 @@ int th_status_of(int code); /* enum thole_code as an HTTP status */
 void th_error_print(int status, const char *code, const char *message, struct th_buf *out);
 /* {"type": "error", "error": {"type", "message"}}, as the Messages API has it. */
 void th_error_print_messages(int status, const char *message, struct th_buf *out);
+/* {"detail": TEXT}, as servers of FastAPI have it. */
+void th_error_print_detail(const char *message, struct th_buf *out);
 
 /* ---- what is asked ---- */
 

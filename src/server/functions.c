@@ -191,13 +191,24 @@ int th_functions_agent_of(struct th_server *s, const char *id, struct thole_agen
 	return code;
 }
 
-int th_functions_open(struct th_hub *h, struct thole_error *err)
+static int open_by(int (*fn)(struct th_hub *h, struct thole_agent *agent, struct thole_error *err),
+		   struct th_hub *h, struct thole_error *err)
 {
 	struct thole_agent *agent = NULL;
 	int code = h->session ? 0 : th_functions_agent_of(h->server, h->id, &agent, err);
 
 	if (!code)
-		code = th_hub_open(h, agent, err);
+		code = fn(h, agent, err);
 	thole_agent_free(agent);
 	return code;
+}
+
+int th_functions_open(struct th_hub *h, struct thole_error *err)
+{
+	return open_by(th_hub_open, h, err);
+}
+
+int th_functions_open_start(struct th_hub *h, struct thole_error *err)
+{
+	return open_by(th_hub_open_start, h, err);
 }

@@ -182,6 +182,8 @@ static struct th_str token_of(const struct th_access *a)
 	if (th_str_istarts(text, TH_STR("bearer ")))
 		return th_str_trim(th_str_sub(text, 7, text.len));
 	text = th_http_header(a->request, "x-api-key");
+	if (!text.len && a->door)
+		text = th_http_header(a->request, "x-session-api-key");
 	return text;
 }
 

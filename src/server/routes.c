@@ -46,6 +46,26 @@ bool th_route_fits(const char *words, struct th_str path, struct th_access *a)
 	return !pattern.len && !path.len;
 }
 
+const struct th_route *th_route_in(const struct th_route *routes, struct th_access *a,
+				   bool *ret_path)
+{
+	struct th_str path = th_http_path(a->request), method = th_http_method(a->request);
+
+	*ret_path = false;
+	if (path.len > 1 && path.ptr[path.len - 1] == '/')
+		return NULL;
+	for (const struct th_route *r = routes; r->path; r++) {
+		bool same = th_str_is(method, r->method);
+
+		if (!fits(r, path, a))
+			continue;
+		if (same)
+			return r;
+		*ret_path = true;
+	}
+	return NULL;
+}
+
 bool th_route_find(struct th_access *a)
 {
 	struct th_str path = th_http_path(a->request), method = th_http_method(a->request);

@@ -51,48 +51,6 @@ static void on_request(void *ctx, struct th_http_request *r)
 		a->route->fn(a);
 }
 
-static void on_message(void *ctx, struct th_http_request *r, struct th_str text, bool is_text)
-{
-	struct th_access *a = th_http_data(r);
-
-	(void)ctx;
-	if (a->message)
-		a->message(a, text, is_text);
-}
-
-static void on_room(void *ctx, struct th_http_request *r)
-{
-	struct th_access *a = th_http_data(r);
-
-	(void)ctx;
-	if (a->room)
-		a->room(a);
-}
-
-static void on_gone(void *ctx, struct th_http_request *r)
-{
-	struct th_access *a = th_http_data(r);
-
-	(void)ctx;
-	if (a && a->gone)
-		a->gone(a);
-}
-
-static void on_end(void *ctx, struct th_http_request *r, int status, uint64_t sent)
-{
-	struct th_server *s = ctx;
-	struct th_access *a = th_http_data(r);
-
-	/* A socket that the server's end cuts, or an answer that waits for the store: its owner is
-	 * told as if the peer had left.  Who closes one by himself has let go of it before. */
-	if (s->closing && a && (a->message || a->reads) && a->gone)
-		a->gone(a);
-	s->metrics.answers[status >= 100 && status < 600 ? status / 100 : 0]++;
-	th_journal_request(s, r, a, status, sent);
-	free(a);
-	th_http_set_data(r, NULL);
-}
-
 static void on_connection(void *ctx, int fd)
 {
 	struct th_server *s = ctx;
@@ -272,18 +230,13 @@ enum th_code th_server_reload(struct th_server *s, struct th_str serve, struct t
 
 static enum th_code start(struct th_server *s, struct th_err *err)
 {
-	const struct th_http_handlers handlers = {
-		.on_head = on_head,
-		.on_request = on_request,
-		.on_message = on_message,
-		.on_room = on_room,
-		.on_gone = on_gone,
-		.on_end = on_end,
-		.ctx = s,
-	};
+	struct th_http_handlers handlers = { .on_head = on_head,
+					     .on_request = on_request,
+					     .ctx = s };
 	struct thole_error e;
 	enum th_code code = th_server_reload(s, s->o.serve, err);
 
+	th_access_handlers(&handlers);
 	if (!code && s->o.cert)
 		code = th_tls_config_new(s->o.cert, s->o.key, &s->tls, err);
 	if (code)

@@ -14,6 +14,7 @@
 #include "base/field.h"
 #include "io/http_server.h"
 #include "server/access.h"
+#include "server/door.h"
 #include "server/hub.h"
 #include "server/log_load.h"
 #include "server/rates.h"
@@ -106,6 +107,7 @@ struct th_server {
 	struct th_viewer *viewers; /* of screens */
 	struct th_hold *holds;     /* of persons who have taken over */
 	struct th_cua *cua;        /* NULL: not that face */
+	struct th_oh *openhands;   /* the same */
 	struct th_mcp_session *mcp_sessions;
 	struct th_mcp_computer *mcp_computers; /* of users */
 	size_t mcp_computer_count;
@@ -159,6 +161,10 @@ struct th_str th_guard_cookie(const struct th_access *a);
 bool th_route_find(struct th_access *a);
 /* A path beside a route's words; arguments are decoded into the access. */
 bool th_route_fits(const char *words, struct th_str path, struct th_access *a);
+/* The first of these that it is, with its args; NULL, and *ret_path: there is one with another
+ * method. */
+const struct th_route *th_route_in(const struct th_route *routes, struct th_access *a,
+				   bool *ret_path);
 /* All routes, service by service: begun with `service` alone, over when next gives NULL. */
 struct th_route_iter {
 	const struct th_service *const *service;
@@ -233,6 +239,8 @@ TH_NODISCARD int th_functions_agent_of(struct th_server *s, const char *id,
 				       struct thole_agent **ret, struct thole_error *err);
 /* Has the hub's session open, with those functions. */
 TH_NODISCARD int th_functions_open(struct th_hub *h, struct thole_error *err);
+/* The same, but one with a long log is LOADING first. */
+TH_NODISCARD int th_functions_open_start(struct th_hub *h, struct thole_error *err);
 /* The client's result of a call, or of one that is given again soon. */
 void th_functions_answer(struct th_hub *h, struct th_str call_id, struct th_str result);
 

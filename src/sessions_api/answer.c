@@ -6,6 +6,7 @@
 
 #include "base/codec.h"
 #include "io/clock.h"
+#include "server/after.h"
 #include "sessions_api/internal.h"
 
 /* ---- bodies ---- */
@@ -66,20 +67,6 @@ bool th_session_mine(struct th_access *a, char **ret_row)
 	return true;
 }
 
-bool th_session_have_open(struct th_access *a, struct th_hub *h, struct thole_error *err)
-{
-	struct thole_agent *agent = NULL;
-	int code = 0;
-
-	if (h->session)
-		return true;
-	code = th_functions_agent_of(a->server, a->args[0], &agent, err);
-	if (!code)
-		code = th_hub_open_start(h, agent, err);
-	thole_agent_free(agent);
-	return !code;
-}
-
 /* The session of the first argument, open here.  NULL: it was answered. */
 struct th_hub *th_session_mine_open(struct th_access *a)
 {
@@ -89,41 +76,13 @@ struct th_hub *th_session_mine_open(struct th_access *a)
 	if (!th_session_mine(a, NULL))
 		return NULL;
 	h = th_hub_get(a->server, a->args[0], a->user);
-	if (th_session_have_open(a, h, &err))
+	if (th_functions_open_start(h, &err) == 0)
 		return h;
 	th_access_error(a, &err);
 	return NULL;
 }
 
-/* ---- answers that wait for the log ---- */
-
-struct wait {
-	struct th_listener listener;
-	struct th_access *access;
-	int status;
-	const char *kinds;
-};
-
-static void wait_end(struct wait *w)
-{
-	th_hub_unlisten(&w->listener);
-	free(w);
-}
-
-static void wait_gone(struct th_access *a)
-{
-	wait_end(a->ctx);
-}
-
-static bool is_among(const char *names, const char *name)
-{
-	struct th_str list = th_str_of(names);
-
-	while (list.len)
-		if (th_str_is(th_str_split(&list, ' '), name))
-			return true;
-	return names[0] == '\0';
-}
+/* ---- answers ---- */
 
 void th_session_answer(struct th_access *a, const char *id, int status)
 {
@@ -140,50 +99,9 @@ void th_session_answer(struct th_access *a, const char *id, int status)
 	th_access_json(a, status, &json);
 }
 
-/* One that could not be opened, or was taken from this server. */
-static void answer_lost(struct th_access *a, struct thole_session *session)
-{
-	struct thole_error err = { 0 };
-	int code = session ? thole_session_lost(session, &err) : 0;
-
-	if (code == THOLE_EBUSY || code == THOLE_ENOENT)
-		th_access_error(a, &err);
-	else
-		th_access_fail(a, 503, "lost", "the session is not this server's any more: %s",
-			       code ? err.text : "the server ends");
-}
-
-static void on_waited(struct th_listener *l, const struct thole_note *note)
-{
-	struct wait *w = TH_CONTAINER_OF(l, struct wait, listener);
-	struct th_access *a = w->access;
-	char id[TH_SESSION_ID_MAX + 1];
-	int status = w->status;
-
-	if (note && (thole_note_kind(note) != THOLE_NOTE_EVENT ||
-		     !is_among(w->kinds, thole_note_name(note))))
-		return;
-	snprintf(id, sizeof(id), "%s", l->hub->id);
-	a->gone = NULL;
-	if (note) {
-		wait_end(w);
-		th_session_answer(a, id, status);
-	} else {
-		answer_lost(a, l->hub->session);
-		wait_end(w);
-	}
-}
-
 /* Answers with the session's object once an event of one of these kinds is durable; `kinds`: names
  * with spaces between; "": the next one. */
 void th_session_answer_after(struct th_access *a, struct th_hub *h, int status, const char *kinds)
 {
-	struct wait *w = th_alloc(sizeof(*w));
-
-	*w = (struct wait){ .access = a, .status = status, .kinds = kinds };
-	w->listener.fn = on_waited;
-	a->ctx = w;
-	a->gone = wait_gone;
-	th_hub_listen(h, &w->listener);
-	th_server_kick(a->server);
+	th_access_after(a, h, status, kinds, th_session_answer);
 }

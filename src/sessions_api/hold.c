@@ -234,7 +234,7 @@ static void take(struct th_viewer *v)
 		return;
 	}
 	if (!o) {
-		if (!th_session_have_open(v->access, h, &err) ||
+		if (th_functions_open_start(h, &err) != 0 ||
 		    thole_session_take(h->session, v->access->user, &err)) {
 			(void)th_viewer_refuse(v, "take", thole_code_name(err.code), err.text);
 			return;

@@ -45,9 +45,7 @@ const char *th_api_body_text(struct th_api_body *b, struct th_str s);
 /* The session of the access's first argument is its user's.  *ret_row, if not NULL: its object, to
  * be freed by thole_free.  False: it was answered. */
 bool th_session_mine(struct th_access *a, char **ret_row);
-/* Has that session of the caller open here; else an error of the API. */
-bool th_session_have_open(struct th_access *a, struct th_hub *h, struct thole_error *err);
-/* Both; NULL: it was answered. */
+/* And it is open here; NULL: it was answered. */
 struct th_hub *th_session_mine_open(struct th_access *a);
 
 /* ---- answers ---- */
