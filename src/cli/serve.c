@@ -20,7 +20,8 @@
 
 struct serve_options {
 	struct th_common common;
-	struct th_str listen, agents, tokens, cert, key, workspaces, models, sandbox, cua;
+	struct th_str listen, agents, tokens, cert, key, workspaces, models, sandbox, cua,
+	    openhands;
 	bool quiet, cua_open;
 	int64_t drain_s;
 };
@@ -43,6 +44,10 @@ static const struct th_option serve_options[] = {
 	  "a desktop for clients of Cua's computer-server: 127.0.0.1:8000 (docs/CUA.md)", NULL },
 	{ "cua-open", 0, NULL, TH_OPTION_FLAG, AT(cua_open),
 	  "that desktop without a token, for every program of this machine", NULL },
+	{ "openhands", 0, "ADDRESS", TH_OPTION_TEXT, AT(openhands),
+	  "conversations for clients of OpenHands' agent-server: 127.0.0.1:8010 "
+	  "(docs/OPENHANDS.md)",
+	  NULL },
 	{ "sandbox", 0, "off", TH_OPTION_TEXT, AT(sandbox),
 	  "off: commands are not confined; the desktop stays as it is", "off" },
 	{ "drain-s", 0, "N", TH_OPTION_INT, AT(drain_s),
@@ -315,6 +320,7 @@ static enum th_code start(struct process *p, struct th_err *err)
 		.workspaces = o->workspaces,
 		.cua = o->cua,
 		.cua_open = o->cua_open,
+		.openhands = o->openhands,
 		.no_sandbox = o->sandbox.len > 0,
 		.journal = o->quiet ? -1 : STDERR_FILENO,
 		.on_failure = on_failure,

@@ -11,15 +11,12 @@ void th_cua_detail(struct th_access *a, int status, const char *fmt, ...)
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
-	struct th_jw w = th_jw(&json);
 	va_list ap;
 
 	va_start(ap, fmt);
 	th_buf_vprintf(&text, fmt, ap);
 	va_end(ap);
-	th_jw_object(&w);
-	th_jw_kstr(&w, "detail", th_buf_str(&text));
-	th_jw_object_end(&w);
+	th_error_print_detail(text.ptr, &json);
 	th_access_json(a, status, &json);
 }
 

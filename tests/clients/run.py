@@ -51,6 +51,28 @@ def python(name="python", package="openai"):
     return folder / "bin" / "python"
 
 
+def newer_python():
+    """A Python 3.12 or later, which openhands-sdk needs; None: there is none."""
+    for name in ("python3", "python3.14", "python3.13", "python3.12", *sorted(map(str, pathlib.Path.home().glob(".pyenv/versions/3.1[2-9]*/bin/python3")))):
+        found = shutil.which(name)
+        if found and subprocess.run([found, "-c", "import sys; sys.exit(sys.version_info < (3, 12))"], check=False).returncode == 0:
+            return found
+    return None
+
+
+def openhands():
+    """A Python with openhands-sdk."""
+    folder = FOLDER / "openhands"
+    if not (folder / "bin" / "python").exists():
+        subprocess.run([newer_python(), "-m", "venv", str(folder)], check=True, timeout=600)
+        subprocess.run([str(folder / "bin" / "pip"), "install", "--quiet", "openhands-sdk"], check=True, timeout=900)
+    return folder / "bin" / "python"
+
+
+def writes(name):
+    return {"if": {"tail": "write " + name}, "parts": [{"function_call": {"name": "write_file", "arguments": {"path": name, "content": name}}}]}
+
+
 class Clients(serving.Served):
     def begin(self):
         config = pathlib.Path(self.env["XDG_CONFIG_HOME"]) / "thole" / "config.yaml"
@@ -140,6 +162,26 @@ class Clients(serving.Served):
         self.serve_http("--cua", "127.0.0.1:0")
         self.port = int(self.server.stdout.readline().decode().rsplit(":", 1)[1])
         self.client(str(interpreter), str(HERE / "cua_transports.py"), cwd=HERE)
+
+    @unittest.skipUnless(newer_python(), "openhands-sdk needs Python 3.12 or later")
+    def test_openhands(self):
+        """OpenHands' RemoteConversation as it is, and the guide's own lines."""
+        program, text = openhands(), (house.SOURCE / "docs" / "OPENHANDS.md").read_text()
+        config = pathlib.Path(self.env["XDG_CONFIG_HOME"]) / "thole" / "config.yaml"
+        config.write_text("executor_linger_s: 20\nserve:\n  models: [gpt-5.4]\ntools: [shell, read_file, write_file]\n")
+        self.serve_rules([writes("a"), writes("b"), writes("c"),
+                          {"if": {"tail": "slow"}, "parts": [{"function_call": {"name": "shell", "arguments": {"command": "sleep 1"}}}]},
+                          {"if": {"tail": "fail"}, "parts": [{"text": "x"}], "faults": [{"status": 400, "message": "no", "times": -1}]},
+                          {"parts": [{"text": SAID}]}])
+        workspaces = self.folder / "workspaces"
+        workspaces.mkdir()
+        self.serve_http("--openhands", "127.0.0.1:0", "--workspaces", workspaces)
+        self.port = int(self.server.stdout.readline().decode().rsplit(":", 1)[1])
+        os.environ.update(WORKSPACES=str(workspaces), LITELLM_LOCAL_MODEL_COST_MAP="True", OPENHANDS_SUPPRESS_BANNER="1", LOG_LEVEL="CRITICAL")
+        said = self.client(str(program), str(HERE / "openhands_remote.py"), cwd=self.work)
+        self.assertEqual(said.count(" ok\n"), 4, said)
+        lines = re.search(r"```python\n(.*?)```", text, re.DOTALL).group(1)
+        self.assertEqual(self.client(str(program), "-c", lines.replace("8010", str(self.port)), cwd=self.work).splitlines()[-1], SAID)
 
     def test_acp(self):
         folder = installed("acp_sdk", "@agentclientprotocol/sdk")

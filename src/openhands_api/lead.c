@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lead.c - what a client asks of one conversation, says to it, and decides in it. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "io/clock.h"
+#include "openhands_api/internal.h"
+
+static void succeed(struct th_access *a)
+{
+	th_access_text(a, 200, "application/json", TH_STR("{\"success\":true}"));
+}
+
+static void succeed_after(struct th_access *a, const char *session, int status)
+{
+	(void)session;
+	(void)status;
+	succeed(a);
+}
+
+/* The conversation of the path, its session open; then `fn`. */
+static void with_open(struct th_access *a, th_after_fn *fn)
+{
+	struct thole_error err;
+	struct th_hub *h;
+
+	if (!th_oh_mine(a, NULL))
+		return;
+	h = th_hub_get(a->server, a->args[0], a->user);
+	if (th_functions_open(h, &err) != 0)
+		th_access_error(a, &err);
+	else
+		th_access_ready(a, h, fn);
+}
+
+void th_oh_get(struct th_access *a)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+
+	if (!th_oh_mine(a, &doc))
+		return;
+	/* Who polls waits for the end of a run; the word of it may have come before he listened. */
+	th_oh_sockets_poll(a->server->openhands, a->args[0]);
+	th_oh_answer_info(a, a->args[0], 200);
+}
+
+/* ---- messages and runs ---- */
+
+static void say(struct th_access *a, const char *session, int status)
+{
+	struct th_hub *h = th_hub_find(a->server, session);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = th_access_body(a);
+	struct th_oh_said said = { 0 };
+	struct thole_error e;
+	struct th_err err = {};
+
+	(void)status;
+	if (!doc)
+		return;
+	if (th_oh_said_read(th_json_root(doc), &said, &err))
+		th_access_fail(a, 422, NULL, "%s", err.msg);
+	else if (said.run && !th_hub_runs(h) && !th_quota_begin(a))
+		;
+	else if (th_oh_say(h, &said, &e) != 0)
+		th_access_error(a, &e);
+	else
+		th_access_after(a, h, 200, "message items_added", succeed_after);
+	th_oh_said_deinit(&said);
+}
+
+void th_oh_message(struct th_access *a)
+{
+	with_open(a, say);
+}
+
+static void run(struct th_access *a, const char *session, int status)
+{
+	struct th_hub *h = th_hub_find(a->server, session);
+	struct thole_error err;
+
+	(void)status;
+	if (!th_hub_runs(h) && !th_quota_begin(a))
+		return;
+	if (th_oh_run(h, a->scopes & TH_SCOPE_APPROVE, a->user, &err) != 0) {
+		th_access_error(a, &err);
+		return;
+	}
+	th_server_kick(a->server);
+	th_oh_sockets_poll(a->server->openhands, session);
+	succeed(a);
+}
+
+void th_oh_post_run(struct th_access *a)
+{
+	with_open(a, run);
+}
+
+static void pause_it(struct th_access *a, const char *session, int status)
+{
+	struct th_hub *h = th_hub_find(a->server, session);
+	struct thole_error err;
+	int code = 0;
+
+	(void)status;
+	if (th_hub_runs(h))
+		code = thole_session_pause(h->session, "paused by the user", &err);
+	th_server_kick(a->server);
+	if (code)
+		th_access_error(a, &err);
+	else
+		succeed(a);
+}
+
+void th_oh_pause(struct th_access *a)
+{
+	with_open(a, pause_it);
+}
+
+static void interrupt(struct th_access *a, const char *session, int status)
+{
+	struct th_hub *h = th_hub_find(a->server, session);
+	struct thole_error err;
+	int code = 0;
+
+	(void)status;
+	if (th_hub_runs(h))
+		code = thole_session_cancel(h->session, THOLE_NOW, &err);
+	th_server_kick(a->server);
+	if (code)
+		th_access_error(a, &err);
+	else
+		succeed(a);
+}
+
+void th_oh_interrupt(struct th_access *a)
+{
+	with_open(a, interrupt);
+}
+
+/* ---- decisions ---- */
+
+/* Everything that waits; then it is held, as it is there, until somebody runs it. */
+static int reject_all(struct th_hub *h, const char *by, const char *reason, struct thole_error *err)
+{
+	int code = thole_session_reject(h->session, NULL, by, reason, err);
+
+	for (size_t i = 1; !code && i < TH_CALLS_MAX && thole_session_waits_for(h->session); i++)
+		code = thole_session_reject(h->session, NULL, by, reason, err);
+	if (!code && thole_session_state(h->session) == THOLE_RUNNING)
+		code = thole_session_pause(h->session, TH_HELD_REASON, err);
+	return code;
+}
+
+static void respond(struct th_access *a, const char *session, int status)
+{
+	struct th_hub *h = th_hub_find(a->server, session);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = th_access_body(a);
+	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
+	const struct th_json *v = doc ? th_json_root(doc) : NULL;
+	struct th_str reason = th_json_get_str(v, "reason");
+	struct thole_error err;
+	int code;
+
+	(void)status;
+	if (!doc)
+		return;
+	th_arena_init(&memory, TH_SERVE_SMALL_MAX);
+	if (th_json_type(th_json_get(v, "accept")) != TH_JSON_BOOL) {
+		th_access_fail(a, 422, NULL, "accept is true or false");
+		return;
+	}
+	if (thole_session_state(h->session) != THOLE_WAITING) {
+		th_access_fail(a, 409, NULL, "nothing waits for a word");
+		return;
+	}
+	if (th_json_bool(th_json_get(v, "accept"), false))
+		code = th_oh_run(h, true, a->user, &err);
+	else
+		code = reject_all(h, a->user, reason.len ? th_arena_cstr(&memory, reason) : NULL,
+				  &err);
+	if (code) {
+		th_access_error(a, &err);
+		return;
+	}
+	a->server->metrics.decisions++;
+	h->rested_ms = 0;
+	th_access_after(a, h, 200, "approval_decided", succeed_after);
+}
+
+void th_oh_respond(struct th_access *a)
+{
+	with_open(a, respond);
+}
+
+/* A member of ours in the session's metadata.  False: it was answered. */
+static bool set_own(struct th_access *a, const char *name, const struct th_json *value)
+{
+	struct th_buf metadata TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_METADATA_MAX);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct thole_error err;
+
+	if (!th_oh_mine(a, &doc))
+		return false;
+	th_oh_print_own(th_json_get(th_json_root(doc), "metadata"), name, value, &metadata);
+	if (metadata.failed || thole_runtime_describe(a->server->rt, a->args[0], a->user, NULL,
+						      metadata.ptr, a->user, &err) != 0) {
+		th_access_fail(a, metadata.failed ? 413 : th_status_of(err.code), NULL, "%s",
+			       metadata.failed ? "it is too long" : err.text);
+		return false;
+	}
+	return true;
+}
+
+static void set_policy(struct th_access *a, const char *session, int status)
+{
+	struct th_hub *h = th_hub_find(a->server, session);
+	struct th_buf confirm TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = th_access_body(a);
+	const struct th_json *policy = doc ? th_json_get(th_json_root(doc), "policy") : NULL;
+	struct thole_error err;
+
+	(void)status;
+	if (!doc)
+		return;
+	if (!th_oh_confirm_of(policy, &confirm)) {
+		th_access_fail(a, 422, NULL,
+			       "policy is NeverConfirm, AlwaysConfirm or ConfirmRisky");
+		return;
+	}
+	if (thole_session_confirm(h->session, confirm.ptr, a->user, &err) != 0)
+		th_access_error(a, &err);
+	else if (set_own(a, "policy", policy))
+		th_access_after(a, h, 200, "session_changed", succeed_after);
+}
+
+void th_oh_policy(struct th_access *a)
+{
+	with_open(a, set_policy);
+}
+
+void th_oh_analyzer(struct th_access *a)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = th_access_body(a);
+
+	if (!doc || !th_oh_mine(a, NULL))
+		return;
+	if (th_json_is_null(th_json_get(th_json_root(doc), "security_analyzer")))
+		succeed(a);
+	else
+		th_access_fail(a, 501, NULL,
+			       "analysers stand in the agent file: confirm.analysers "
+			       "(docs/AGENT-FILES.md)");
+}
+
+/* ---- the rest of its life ---- */
+
+static void condense(struct th_access *a, const char *session, int status)
+{
+	struct th_hub *h = th_hub_find(a->server, session);
+	struct thole_error err;
+
+	(void)status;
+	if (thole_session_condense(h->session, a->user, &err) != 0)
+		th_access_error(a, &err);
+	else
+		th_access_after(a, h, 200, "condensation_requested", succeed_after);
+}
+
+void th_oh_condense(struct th_access *a)
+{
+	with_open(a, condense);
+}
+
+static void change(struct th_access *a, const char *session, int status)
+{
+	struct th_hub *h = th_hub_find(a->server, session);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = th_access_body(a);
+	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
+	const struct th_json *v = doc ? th_json_root(doc) : NULL, *tags = th_json_get(v, "tags");
+	struct th_str title = th_json_get_str(v, "title");
+	struct thole_error err;
+	const char *text;
+
+	(void)status;
+	if (!doc)
+		return;
+	th_arena_init(&memory, TH_SERVE_SMALL_MAX);
+	text = title.len ? th_arena_cstr(&memory, th_str_trim(title)) : NULL;
+	if ((title.ptr && (!text || !text[0])) ||
+	    (!th_json_is_null(tags) && !th_json_is_object(tags))) {
+		th_access_fail(a, 422, NULL, "title is a text, and tags are an object");
+		return;
+	}
+	if (text &&
+	    thole_runtime_describe(a->server->rt, session, a->user, text, NULL, a->user, &err) != 0)
+		th_access_error(a, &err);
+	else if (!th_json_is_null(tags) && !set_own(a, "tags", tags))
+		;
+	else if (!text && th_json_is_null(tags))
+		succeed(a);
+	else
+		th_access_after(a, h, 200, "session_changed", succeed_after);
+}
+
+void th_oh_change(struct th_access *a)
+{
+	with_open(a, change);
+}
+
+void th_oh_delete(struct th_access *a)
+{
+	struct th_hub *h;
+	struct thole_error err;
+
+	if (!th_oh_mine(a, NULL))
+		return;
+	h = th_hub_find(a->server, a->args[0]);
+	/* There it is stopped first; here so, too, and deleted as soon as it rests. */
+	if (h && h->session && th_hub_runs(h)) {
+		h->doomed = true;
+		(void)thole_session_cancel(h->session, THOLE_NOW, &err);
+		th_server_kick(a->server);
+		th_oh_forget(a->server->openhands, a->args[0]);
+		succeed(a);
+		return;
+	}
+	if (th_session_discard(a->server, a->args[0], a->user, &err) != 0) {
+		th_access_error(a, &err);
+		return;
+	}
+	th_oh_forget(a->server->openhands, a->args[0]);
+	succeed(a);
+}
+
+void th_oh_fork(struct th_access *a)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct thole_session *session = NULL;
+	struct th_str given, title;
+	struct th_uuid id = th_uuid_now();
+	struct th_err bad = {};
+	struct thole_error err;
+	char name[TH_UUID_TEXT_SIZE + 1];
+	struct th_hub *h;
+
+	if (th_json_parse(th_http_body(a->request).len ? th_http_body(a->request) : TH_STR("{}"),
+			  &doc, &bad)) {
+		th_access_fail(a, 422, NULL, "the body is no JSON: %s", bad.msg);
+		return;
+	}
+	given = th_json_get_str(th_json_root(doc), "id");
+	title = th_json_get_str(th_json_root(doc), "title");
+	if (given.len && !th_uuid_parse(given, &id)) {
+		th_access_fail(a, 422, NULL, "id is a UUID");
+		return;
+	}
+	if (th_json_get_str(th_json_root(doc), "from_event_id").len || title.len ||
+	    th_json_count(th_json_get(th_json_root(doc), "tags"))) {
+		th_access_fail(a, 501, NULL,
+			       "a fork shares all events, and has its source's title and tags");
+		return;
+	}
+	if (!th_oh_mine(a, NULL))
+		return;
+	th_uuid_text(&id, name);
+	if (thole_session_fork(a->server->rt, NULL, a->args[0], 0, name, &session, &err) != 0) {
+		th_access_error(a, &err);
+		return;
+	}
+	a->server->metrics.sessions_begun++;
+	h = th_hub_get(a->server, name, a->user);
+	th_hub_adopt(h, session);
+	h->rested_ms = th_loop_now_ms(a->server->loop) ?: 1;
+	th_oh_answer_info(a, name, 201);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* service.c - the API of OpenHands' agent-server: its listener, its routes, and what is not there.
+ */
+#include <stdlib.h>
+
+#include "openhands_api/internal.h"
+
+/* ---- the server itself ---- */
+
+static void get_health(struct th_access *a)
+{
+	th_access_text(a, 200, "application/json", TH_STR("{\"status\":\"ok\"}"));
+}
+
+static void get_ready(struct th_access *a)
+{
+	th_access_text(a, 200, "application/json", TH_STR("{\"status\":\"ready\"}"));
+}
+
+static void get_server_info(struct th_access *a)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
+	struct th_jw w = th_jw(&json);
+
+	th_jw_object(&w);
+	th_jw_kstr(&w, "title", TH_STR("thole"));
+	th_jw_kstr(&w, "version", th_str_of(thole_version()));
+	th_jw_kint(&w, "uptime",
+		   (int64_t)((th_loop_now_ms(a->server->loop) - a->server->started_ms) / 1000));
+	th_jw_kint(&w, "idle_time", 0);
+	th_jw_kraw(&w, "usable_tools", TH_STR("[]"));
+	th_jw_kstr(&w, "conversation_runtime", TH_STR("local"));
+	th_jw_kraw(&w, "capabilities", TH_STR("[\"idempotent_conversation_create_v1\"]"));
+	th_jw_object_end(&w);
+	th_access_json(a, 200, &json);
+}
+
+/* ---- what is not there ---- */
+
+/* Of OpenHands' routes; the first that fits. */
+static const struct {
+	const char *within, *why;
+} missing[] = {
+	{ "/secrets", "secrets stand in the agent file (docs/SANDBOX.md)" },
+	{ "/ask_agent", "a question beside the conversation is not asked; a fork can be" },
+	{ "/navigate", "a log goes on and never back; a fork can begin at an event" },
+	{ "/goal", "goals stand in the agent file: judge (docs/AGENTS.md)" },
+	{ "/switch_", "the model of a conversation stays" },
+	{ "/load_plugin", "plugins are not loaded" },
+	{ "/bash", "a client gets no shell: commands are the agent's, in its sandbox" },
+	{ "/file",
+	  "files of a conversation are read by GET /api/sessions/ID/files of thole's own API" },
+	{ "/git",
+	  "files of a conversation are read by GET /api/sessions/ID/files of thole's own API" },
+	{ "/settings", "there are no settings of a client: agents are files of this server" },
+	{ "/profiles", "there are no profiles: agents are files of this server" },
+	{ "/workspace", "each conversation has a folder of its own" },
+	{ "/hooks", "hooks stand in the agent file (docs/HOOKS.md)" },
+	{ "/skills", "skills stand in the agent file (docs/SKILLS.md)" },
+	{ "/plugins", "plugins are not loaded" },
+	{ "/mcp", "MCP servers stand in the agent file (docs/MCP.md)" },
+	{ "/tools", "tools stand in the agent file (docs/TOOLS.md)" },
+	{ "/llm", "models stand in the models file (docs/MODELS.md)" },
+	{ "/vscode", "there is no editor in this server" },
+	{ "/children", "a conversation has no parent here; sub-agents stand in the agent file" },
+	{ "/runtime", "a conversation's runtime is this server" },
+};
+
+static void other(struct th_access *a)
+{
+	struct th_str path = th_http_path(a->request);
+
+	if (th_str_starts(path, TH_STR("/api/")) || th_str_starts(path, TH_STR("/sockets/")))
+		for (size_t i = 0; i < TH_COUNT(missing); i++)
+			if (th_str_find(path, th_str_of(missing[i].within)) >= 0) {
+				th_access_fail(a, 501, NULL, "%s", missing[i].why);
+				return;
+			}
+	th_access_fail(a, 404, NULL, "there is no such path; docs/OPENHANDS.md lists them");
+}
+
+/* ---- routes ---- */
+
+#define ONE "/api/conversations/{id}"
+#define BODY TH_SERVE_JSON_MAX
+#define SMALL TH_SERVE_SMALL_MAX
+
+// clang-format off
+static const struct th_route routes[] = {
+	{ "GET", "/health", 0, get_health, 0, NULL, NULL, NULL },
+	{ "GET", "/alive", 0, get_health, 0, NULL, NULL, NULL },
+	{ "GET", "/ready", 0, get_ready, 0, NULL, NULL, NULL },
+	{ "GET", "/server_info", 0, get_server_info, 0, NULL, NULL, NULL },
+	{ "POST", "/api/conversations", TH_SCOPE_RUN, th_oh_begin, BODY, NULL, NULL, NULL },
+	{ "GET", "/api/conversations/search", TH_SCOPE_READ, th_oh_search, 0, NULL, NULL, NULL },
+	{ "GET", ONE, TH_SCOPE_READ, th_oh_get, 0, NULL, NULL, NULL },
+	{ "PATCH", ONE, TH_SCOPE_RUN, th_oh_change, SMALL, NULL, NULL, NULL },
+	{ "DELETE", ONE, TH_SCOPE_RUN, th_oh_delete, 0, NULL, NULL, NULL },
+	{ "GET", ONE "/events/search", TH_SCOPE_READ, th_oh_events, 0, NULL, NULL, NULL },
+	{ "GET", ONE "/events/count", TH_SCOPE_READ, th_oh_events_count, 0, NULL, NULL, NULL },
+	{ "GET", ONE "/events/{event}", TH_SCOPE_READ, th_oh_event, 0, NULL, NULL, NULL },
+	{ "POST", ONE "/events", TH_SCOPE_RUN, th_oh_message, BODY, NULL, NULL, NULL },
+	{ "POST", ONE "/events/respond_to_confirmation", TH_SCOPE_APPROVE, th_oh_respond, SMALL, NULL, NULL, NULL },
+	{ "GET", ONE "/agent_final_response", TH_SCOPE_READ, th_oh_final, 0, NULL, NULL, NULL },
+	{ "POST", ONE "/run", TH_SCOPE_RUN, th_oh_post_run, SMALL, NULL, NULL, NULL },
+	{ "POST", ONE "/pause", TH_SCOPE_RUN, th_oh_pause, SMALL, NULL, NULL, NULL },
+	{ "POST", ONE "/interrupt", TH_SCOPE_RUN, th_oh_interrupt, SMALL, NULL, NULL, NULL },
+	{ "POST", ONE "/confirmation_policy", TH_SCOPE_APPROVE, th_oh_policy, SMALL, NULL, NULL, NULL },
+	{ "POST", ONE "/security_analyzer", TH_SCOPE_APPROVE, th_oh_analyzer, SMALL, NULL, NULL, NULL },
+	{ "POST", ONE "/condense", TH_SCOPE_RUN, th_oh_condense, SMALL, NULL, NULL, NULL },
+	{ "POST", ONE "/fork", TH_SCOPE_RUN, th_oh_fork, SMALL, NULL, NULL, NULL },
+	{ "GET", "/sockets/events/{id}", 0, th_oh_socket, 0, NULL, NULL, NULL },
+	{ NULL, NULL, 0, NULL, 0, NULL, NULL, NULL },
+};
+// clang-format on
+
+/* ---- life ---- */
+
+static enum th_code begin(struct th_server *s, struct th_err *err)
+{
+	struct th_oh *o;
+
+	if (!s->o.openhands.len)
+		return TH_OK;
+	o = th_alloc(sizeof(*o));
+	*o = (struct th_oh){ .server = s,
+			     .door = { .server = s,
+				       .service = &th_service_openhands,
+				       .routes = routes,
+				       .other = other } };
+	s->openhands = o;
+	return th_door_begin(&o->door, s->o.openhands, "--openhands", err);
+}
+
+static void print_place(const struct th_server *s, struct th_buf *out)
+{
+	if (!s->openhands)
+		return;
+	th_buf_add_cstr(out, "OpenHands' agent-server at ");
+	th_door_print(&s->openhands->door, out);
+	th_buf_add_char(out, '\n');
+}
+
+static void sweep(struct th_server *s)
+{
+	if (s->openhands)
+		th_oh_held_sweep(s->openhands);
+}
+
+static void finish(struct th_server *s)
+{
+	if (!s->openhands)
+		return;
+	th_oh_sockets_finish(s->openhands);
+	th_door_finish(&s->openhands->door);
+}
+
+static bool is_idle(const struct th_server *s)
+{
+	return !s->openhands || th_door_idle(&s->openhands->door);
+}
+
+static void end(struct th_server *s)
+{
+	struct th_oh *o = s->openhands;
+
+	if (!o)
+		return;
+	th_oh_sockets_free(o);
+	th_door_end(&o->door);
+	th_oh_held_free(o);
+	free(o);
+	s->openhands = NULL;
+}
+
+const struct th_service th_service_openhands = {
+	.name = "openhands",
+	.begin = begin,
+	.sweep = sweep,
+	.finish = finish,
+	.idle = is_idle,
+	.free = end,
+	.print_place = print_place,
+};

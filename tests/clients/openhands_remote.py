@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OpenHands' own client, RemoteConversation of openhands-sdk as it is, against thole serve --openhands."""
+
+import os
+import threading
+import time
+import uuid
+
+from openhands.sdk import LLM, Agent, Conversation, RemoteWorkspace
+from openhands.sdk.conversation.exceptions import ConversationRunError
+from openhands.sdk.conversation.response_utils import get_agent_final_response
+from openhands.sdk.conversation.state import ConversationExecutionStatus as Status
+from openhands.sdk.event import ActionEvent, AgentErrorEvent, MessageEvent, ObservationEvent, UserRejectObservation
+from openhands.sdk.security.confirmation_policy import AlwaysConfirm, NeverConfirm
+from pydantic import SecretStr
+
+HOST, TOKEN = "http://127.0.0.1:" + os.environ["PORT"], os.environ["TOKEN"]
+
+
+def workspace(token=TOKEN):
+    return RemoteWorkspace(host=HOST, api_key=token, working_dir="/anywhere")
+
+
+def agent(model="thole/default", stream=False):
+    return Agent(llm=LLM(model=model, api_key=SecretStr("a-key-of-the-client"), usage_id="agent", stream=stream), tools=[])
+
+
+def begin(**more):
+    return Conversation(agent=more.pop("agent", agent()), workspace=workspace(), visualizer=None, delete_on_close=False, **more)
+
+
+def kinds(conversation, *wanted):
+    return [e for e in conversation.state.events if isinstance(e, wanted)]
+
+
+def texts(conversation):
+    return [(e.source, e.llm_message.content[0].text) for e in kinds(conversation, MessageEvent)]
+
+
+def same_as_asked(conversation):
+    """What came over the socket is what a search gives, in its order, once each."""
+    mine = [e.id for e in conversation.state.events if type(e).__name__ != "ConversationStateUpdateEvent"]
+    other = begin(conversation_id=conversation.id)
+    theirs = [e.id for e in other.state.events if type(e).__name__ != "ConversationStateUpdateEvent"]
+    other.close()
+    assert mine == theirs and len(set(mine)) == len(mine), (mine, theirs)
+
+
+def a_conversation():
+    seen = []
+    assert workspace().alive and workspace().get_server_info()["title"] == "thole"
+    c = begin(callbacks=[seen.append], tags={"team": "red"}, max_iteration_per_run=40)
+    assert c.state.execution_status == Status.IDLE
+    c.send_message("count")
+    c.state.events.reconcile()
+    assert c.state.execution_status == Status.IDLE and texts(c) == [("user", "count")], texts(c)
+    began = time.monotonic()
+    c.run()
+    assert time.monotonic() - began < 15, "a run's end is told, not guessed"
+    assert c.state.execution_status == Status.FINISHED
+    assert texts(c)[-1] == ("agent", os.environ["SAID"]), texts(c)
+    assert get_agent_final_response(c.state.events) == os.environ["SAID"]
+    assert any(isinstance(e, MessageEvent) and e.source == "agent" for e in seen)
+    assert c.state.agent.llm.model and c.state.persistence_dir is not None
+    assert c.conversation_stats.get_combined_metrics().accumulated_token_usage.prompt_tokens > 0
+    c.set_title("Counting")
+    c.condense()
+    c.run()  # nothing new was said
+    c.send_message("count")
+    c.run()
+    assert len([t for t in texts(c) if t[0] == "agent"]) == 2, texts(c)
+    same_as_asked(c)
+    info = c.state.refresh_from_server()
+    assert info["title"] == "Counting" and info["tags"] == {"team": "red"} and info["max_iterations"] == 40
+    fork = c.fork()
+    assert fork.id != c.id and texts(fork) == texts(c)
+    fork.delete_on_close = True  # before what it shares its events with
+    fork.close()
+    c.delete_on_close = True
+    c.close()
+    again = begin(conversation_id=c.id)  # it was deleted: the name is free
+    assert texts(again) == []
+    again.close()
+
+
+def confirmation():
+    c = begin()
+    c.set_confirmation_policy(AlwaysConfirm())
+    assert c.state.refresh_from_server()["confirmation_policy"]["kind"] == "AlwaysConfirm"
+    c.send_message("write a")
+    c.run()
+    assert c.state.execution_status == Status.WAITING_FOR_CONFIRMATION
+    c.reject_pending_actions("not that")
+    c.run()
+    assert c.state.execution_status == Status.FINISHED
+    assert [e.rejection_reason for e in kinds(c, UserRejectObservation)] == ["not that"]
+    assert not (WORK / str(c.id) / "a").exists()
+    c.send_message("write b")
+    c.run()
+    assert c.state.execution_status == Status.WAITING_FOR_CONFIRMATION
+    c.run()  # which is how its people approve
+    assert c.state.execution_status == Status.FINISHED
+    assert (WORK / str(c.id) / "b").read_text() == "b"
+    assert [e.tool_name for e in kinds(c, ObservationEvent)] == ["write_file"]
+    c.set_confirmation_policy(NeverConfirm())
+    c.send_message("write c")
+    c.run()
+    assert (WORK / str(c.id) / "c").read_text() == "c"
+    for action in kinds(c, ActionEvent):
+        assert action.action is not None
+    same_as_asked(c)
+    c.close()
+
+
+def pause_and_failure():
+    c = begin()
+    c.send_message("slow")
+    c.run(blocking=False)
+    while not any(isinstance(e, ActionEvent) for e in c.state.events):
+        time.sleep(0.05)
+    c.pause()
+    while c.state.refresh_from_server()["execution_status"] == "running":
+        time.sleep(0.05)
+    assert c.state.refresh_from_server()["execution_status"] == "paused"
+    c.run()
+    assert c.state.execution_status == Status.FINISHED, c.state.execution_status
+    c.send_message("fail")
+    try:
+        c.run()
+        raise AssertionError("it fails")
+    except ConversationRunError as why:
+        assert why.conversation_error is not None
+    same_as_asked(c)
+    c.close()
+
+
+def strangers():
+    try:
+        Conversation(agent=agent(), workspace=workspace("no-token-of-anybody"), visualizer=None)
+        raise AssertionError("without a token")
+    except Exception as why:  # noqa: BLE001
+        assert "401" in str(why), why
+    for model in ("gpt-9", "thole/nobody"):
+        try:
+            begin(agent=agent(model))
+            raise AssertionError(model)
+        except Exception as why:  # noqa: BLE001
+            assert "422" in str(why), why
+    c = begin(agent=agent("openai/gpt-5.4"))  # a model that the server lends
+    try:
+        c.update_secrets({"TOKEN": "value"})
+        raise AssertionError("secrets")
+    except Exception as why:  # noqa: BLE001
+        assert "501" in str(why), why
+    assert c.workspace.execute_command("id").exit_code != 0
+    c.close()
+
+
+if __name__ == "__main__":
+    import pathlib
+
+    WORK = pathlib.Path(os.environ["WORKSPACES"])
+    for part in (a_conversation, confirmation, pause_and_failure, strangers):
+        part()
+        print(part.__name__, "ok", flush=True)

@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: Apache-2.0
+"""thole serve --openhands: the API of OpenHands' agent-server, by hand-written requests and WebSockets."""
+
+import http.client
+import json
+import re
+import uuid
+import unittest
+
+import house
+import serving
+import websocket
+
+SAID = "One two three."
+WRITE = {"function_call": {"name": "write_file", "arguments": {"path": "a", "content": "b"}}}
+RULES = [{"if": {"tail": "write"}, "parts": [WRITE]},
+         {"if": {"tail": "slow"}, "parts": [{"function_call": {"name": "shell", "arguments": {"command": "sleep 0.3"}}}]},
+         {"if": {"tail": "fail"}, "parts": [{"text": "x"}], "faults": [{"status": 400, "message": "no", "times": -1}]},
+         {"parts": [{"text": SAID}]}]
+AGENT = {"kind": "Agent", "llm": {"model": "thole/default", "api_key": "a-key-of-the-client"}, "tools": []}
+
+
+class Faces(serving.Served):
+    def begin(self, *more):
+        (self.folder / "config" / "thole" / "config.yaml").write_text(
+            "executor_linger_s: 20\nserve:\n  models: [gpt-5.4]\n  strangers_per_second: 1000000\ntools: [shell, read_file, write_file]\n")
+        self.serve_rules(RULES)
+        self.workspaces = self.folder / "workspaces"
+        self.workspaces.mkdir(exist_ok=True)
+        self.serve_http("--openhands", "127.0.0.1:0", "--workspaces", self.workspaces, *more)
+        line = self.server.stdout.readline().decode()
+        self.assertTrue(line.startswith("OpenHands' agent-server at http://127.0.0.1:"), line)
+        self.main, self.port = self.port, int(line.rsplit(":", 1)[1])
+
+    def call(self, method, path, body=None, who="alice", headers=None):
+        sent = {"X-Session-API-Key": serving.TOKENS[who]} if who else {}
+        return super().call(method, path, body, who=None, headers=dict(sent, **(headers or {})))
+
+    def create(self, status=201, who="alice", **more):
+        return self.good_call("POST", "/api/conversations", dict({"agent": AGENT, "workspace": {"working_dir": "/x"}}, **more), status, who=who)
+
+    def socket(self, conversation, who="alice", **more):
+        s = websocket.Socket(self.port, "/sockets/events/" + conversation["id"] + more.pop("query", ""), **more)
+        self.addCleanup(s.close)
+        if who:
+            s.send({"type": "auth", "session_api_key": serving.TOKENS[who]})
+        return s
+
+    def say(self, conversation, text, run=False):
+        self.good_call("POST", self.path(conversation, "/events"), {"role": "user", "content": [{"type": "text", "text": text}], "run": run})
+
+    def path(self, conversation, rest=""):
+        return "/api/conversations/" + conversation["id"] + rest
+
+    def status(self, conversation):
+        return self.good_call("GET", self.path(conversation))["execution_status"]
+
+    def run_on(self, conversation, status):
+        """Runs it, and waits on a socket until it rests so."""
+        s = self.socket(conversation)
+        self.ended(s)
+        self.good_call("POST", self.path(conversation, "/run"))
+        s.until(lambda m: m.get("key") == "full_state" and m["value"]["execution_status"] == status)
+        s.close()
+
+    def ended(self, s):
+        return s.until(lambda m: m.get("key") == "full_state")["value"]
+
+    def told(self, conversation, query=""):
+        """All of them, page by page."""
+        found, page = [], ""
+        while True:
+            answer = self.good_call("GET", self.path(conversation, "/events/search?limit=3" + query + page))
+            self.assertLessEqual(len(answer["items"]), 3)
+            found += answer["items"]
+            if not answer["next_page_id"]:
+                return found
+            page = "&page_id=" + answer["next_page_id"]
+
+
+class Conversations(Faces):
+    def test_one(self):
+        self.begin()
+        for path in ("/health", "/alive", "/ready", "/server_info"):
+            self.good_call("GET", path, who=None)
+        name = str(uuid.uuid4())
+        c = self.create(conversation_id=name, tags={"team": "red"}, max_iterations=7)
+        self.assertEqual((c["id"], c["execution_status"], c["tags"], c["max_iterations"]), (name, "idle", {"team": "red"}, 7))
+        self.assertEqual(self.create(200, conversation_id=name)["id"], name)  # as it is
+        self.assertEqual([e["kind"] for e in self.told(c)], ["SystemPromptEvent"])
+        self.say(c, "count")
+        self.assertEqual(self.status(c), "idle")  # it is held
+        self.assertEqual(len(self.standin.requests()), 0)
+        s = self.socket(c)
+        self.assertEqual(self.ended(s)["id"], name)
+        self.good_call("POST", self.path(c, "/run"))
+        self.assertEqual(s.until(lambda m: m["kind"] == "MessageEvent")["llm_message"]["content"][0]["text"], SAID)
+        self.assertEqual(self.ended(s)["execution_status"], "finished")
+        all_of = self.told(c)
+        self.assertEqual([e["kind"] for e in all_of], ["SystemPromptEvent", "MessageEvent", "MessageEvent"])
+        self.assertEqual(self.good_call("GET", self.path(c, "/agent_final_response")), {"response": SAID})
+        self.assertEqual(self.good_call("GET", self.path(c, "/events/count")), 3)
+        self.assertEqual(self.good_call("GET", self.path(c, "/events/" + all_of[1]["id"])), all_of[1])
+        self.assertEqual(self.told(c, "&sort_order=TIMESTAMP_DESC"), all_of[::-1])
+        self.assertEqual(self.told(c, "&source=user"), all_of[1:2])
+        self.assertEqual(self.told(c, "&kind=MessageEvent&body=TWO"), all_of[2:])
+        self.assertEqual(self.told(c, "&timestamp__gte=2100-01-01T00:00:00Z"), [])
+        self.assertEqual(len(self.told(c, "&timestamp__lt=2100-01-01T00:00:00")), 3)
+        # The same session, by thole's own API and its log.
+        self.port, face = self.main, self.port
+        row = serving.Served.good_call(self, "GET", "/api/sessions/" + name, headers={"Authorization": "Bearer " + serving.TOKENS["alice"]})
+        self.port = face
+        self.assertEqual(row["state"], "finished")
+        self.good_call("PATCH", self.path(c), {"title": "Counting", "tags": {"team": "blue"}})
+        now = self.good_call("GET", self.path(c))
+        self.assertEqual((now["title"], now["tags"], now["max_iterations"]), ("Counting", {"team": "blue"}, 7))
+        self.assertNotIn("a-key-of-the-client", (self.folder / "journal").read_text() + self.good("log", name, "--json").out)
+        self.assertEqual([i["id"] for i in self.good_call("GET", "/api/conversations/search?status=finished")["items"]], [name])
+        self.assertEqual(self.good_call("GET", "/api/conversations/search", who="bob")["items"], [])
+        self.good_call("DELETE", self.path(c))
+        self.assertEqual(self.call("GET", self.path(c)).status, 404)
+
+    def test_no_gap(self):
+        """Whoever comes back, at any event, gets the rest and no more; who listens has what a search gives."""
+        self.begin()
+        c = self.create()
+        s = self.socket(c)
+        self.ended(s)
+        seen = []
+        for text in ("count", "write", "count"):
+            self.say(c, text)
+            self.good_call("POST", self.path(c, "/run"))
+            while True:
+                m = s.receive()
+                if m["kind"] != "ConversationStateUpdateEvent":
+                    seen.append(m["id"])
+                elif m["key"] == "full_state" and m["value"]["execution_status"] == "finished":
+                    break
+        all_of = [e["id"] for e in self.told(c)]
+        self.assertEqual(seen, all_of[1:])
+        self.assertEqual(len(set(all_of)), len(all_of))
+        again = self.socket(c, query="?resend_mode=all")
+        got = [again.receive() for _ in all_of]
+        self.assertEqual([m["id"] for m in got], all_of)
+        after = [m["id"] for m in got if m["timestamp"] >= got[3]["timestamp"]]
+        since = self.socket(c, query="?resend_mode=since&after_timestamp=" + got[3]["timestamp"])
+        self.assertEqual([since.receive()["id"] for _ in after], after)
+        self.end_http()
+        self.begin()  # ids are of the log
+        self.assertEqual([e["id"] for e in self.told(c)], all_of)
+
+    def test_confirmation(self):
+        self.begin()
+        c = self.create(confirmation_policy={"kind": "AlwaysConfirm"})
+        self.assertEqual(c["confirmation_policy"], {"kind": "AlwaysConfirm"})
+        self.say(c, "write")
+        self.run_on(c, "waiting_for_confirmation")
+        self.say(c, "yes, do it")  # no word of a chat approves
+        self.assertEqual(self.status(c), "waiting_for_confirmation")
+        for path in ("/run", "/events/respond_to_confirmation", "/confirmation_policy"):
+            answer = self.call("POST", self.path(c, path), {"accept": True, "policy": {"kind": "NeverConfirm"}}, who="runner")
+            self.assertEqual(answer.status, 403, (path, answer))
+        self.good_call("POST", self.path(c, "/events/respond_to_confirmation"), {"accept": False, "reason": "not so"})
+        self.assertEqual(self.status(c), "idle")
+        self.assertEqual(self.call("POST", self.path(c, "/events/respond_to_confirmation"), {"accept": True}).status, 409)
+        self.run_on(c, "finished")
+        self.assertFalse((self.workspaces / c["id"] / "a").exists())
+        self.assertEqual([e["rejection_reason"] for e in self.told(c) if e["kind"] == "UserRejectObservation"], ["not so"])
+        self.good_call("POST", self.path(c, "/confirmation_policy"), {"policy": {"kind": "NeverConfirm"}})
+        self.say(c, "write")
+        self.run_on(c, "finished")
+        self.assertEqual((self.workspaces / c["id"] / "a").read_text(), "b")
+        self.good_call("POST", self.path(c, "/confirmation_policy"), {"policy": {"kind": "ConfirmRisky", "threshold": "LOW", "confirm_unknown": True}})
+        self.say(c, "write")
+        self.run_on(c, "waiting_for_confirmation")
+        self.good_call("POST", self.path(c, "/events/respond_to_confirmation"), {"accept": True})
+        asked = [e["data"]["confirm"]["when"] for e in house.House.events(self, c["id"]) if "confirm" in e["data"]]
+        self.assertEqual(asked, ["always", "never", "risky"])
+
+    def test_pause(self):
+        self.begin()
+        c = self.create()
+        s = self.socket(c)
+        self.say(c, "slow", run=True)
+        s.until(lambda m: m["kind"] == "ActionEvent")
+        self.assertEqual(self.call("POST", self.path(c, "/run")).status, 409)
+        self.good_call("POST", self.path(c, "/pause"))
+        self.assertEqual(s.until(lambda m: m.get("key") == "full_state" and m["value"]["execution_status"] != "running")["value"]["execution_status"], "paused")
+        self.good_call("POST", self.path(c, "/run"))
+        s.until(lambda m: m.get("key") == "full_state" and m["value"]["execution_status"] == "finished")
+        self.assertIn("PauseEvent", [e["kind"] for e in self.told(c)])
+        s.send({"role": "user", "content": [{"type": "text", "text": "fail"}]})  # a socket takes messages, too
+        self.assertEqual(s.until(lambda m: m["kind"] == "ConversationErrorEvent")["source"], "environment")
+        s.until(lambda m: m.get("key") == "full_state" and m["value"]["execution_status"] == "error")
+        s.send({"role": "user", "content": "no list"})
+        self.assertIn("list", s.until(lambda m: m["kind"] == "ServerErrorEvent")["detail"])
+        self.good_call("POST", self.path(c, "/condense"))
+        fork = self.good_call("POST", self.path(c, "/fork"), {}, 201)
+        self.assertEqual(len(self.told(fork)), len(self.told(c)))
+        self.assertEqual(self.call("DELETE", self.path(c)).status, 409)  # it shares its events
+
+    def test_pictures(self):
+        self.begin()
+        c = self.create()
+        url = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+        self.good_call("POST", self.path(c, "/events"), {"role": "user", "content": [{"type": "text", "text": "see"}, {"type": "image", "image_urls": [url]}]})
+        self.run_on(c, "finished")
+        said = [e for e in self.told(c) if e["source"] == "user"][0]["llm_message"]["content"]
+        self.assertEqual([p["type"] for p in said], ["text", "image"])
+        self.assertEqual(said[1]["image_urls"], [url])
+
+    def test_limits_of_an_agent(self):
+        """What a client asks for and does not get."""
+        self.begin()
+        for what, more in (("a model that nobody lends", {"agent": {"kind": "Agent", "llm": {"model": "gpt-9"}}}),
+                           ("an agent that is not there", {"agent": {"kind": "Agent", "llm": {"model": "thole/none"}}}),
+                           ("no model", {"agent": {"kind": "Agent"}}),
+                           ("a program as agent", {"agent": {"kind": "ACPAgent", "llm": {"model": "thole/default"}}}),
+                           ("hooks", {"hook_config": {"pre_tool_use": [{"hooks": [{"command": "id"}]}]}}),
+                           ("plugins", {"plugins": [{"source": "x"}]}),
+                           ("MCP servers", {"agent": dict(AGENT, mcp_config={"x": {"command": "id"}})}),
+                           ("secrets", {"secrets": {"A": "b"}}),
+                           ("a policy of its own", {"confirmation_policy": {"kind": "MyPolicy"}}),
+                           ("an id that is none", {"conversation_id": "../x"})):
+            with self.subTest(what):
+                self.assertIn("detail", self.create(422, **more))
+        self.assertEqual(self.create(agent={"kind": "Agent", "llm": {"model": "openai/gpt-5.4"}})["agent"]["llm"]["model"], "gpt-5.4")
+        c = self.create()
+        for method, path in (("POST", "/secrets"), ("POST", "/ask_agent"), ("POST", "/navigate"), ("POST", "/switch_llm"), ("POST", "/goal")):
+            self.assertEqual(self.call(method, self.path(c, path), {}).status, 501, path)
+        for path in ("/api/bash/start_bash_command", "/api/file/upload", "/api/settings", "/api/profiles/x"):
+            self.assertEqual(self.call("POST", path, {}).status, 501, path)
+        for path in ("/", "/nothing", "/api/conversations/", "/api/sessions"):
+            self.assertEqual(self.call("GET", path).status, 404, path)
+
+
+class Doors(Faces):
+    def routes(self):
+        text = (house.SOURCE / "src" / "openhands_api" / "service.c").read_text().replace('ONE "', '"/api/conversations/{id}').replace("ONE,", '"/api/conversations/{id}",')
+        return re.findall(r'^\t\{ "([A-Z]+)", "([^"]+)", (\w+),', text, re.MULTILINE)
+
+    def test_who_may_not(self):
+        self.begin()
+        c = self.create()
+        good, mine = {"X-Session-API-Key": serving.TOKENS["boss"]}, "127.0.0.1:%d" % self.port
+        routes = self.routes()
+        self.assertGreater(len(routes), 20)
+        for method, path, scope in routes:
+            path = re.sub(r"\{\w+\}", c["id"], path)
+            body = b"{}" if method in ("POST", "PATCH") else None
+            cases = [("foreign host", dict(good, Host="evil.example"), 403), ("host with our name in it", dict(good, Host=mine + ".evil.example"), 403),
+                     ("foreign origin", dict(good, Origin="http://evil.example"), 403), ("origin null", dict(good, Origin="null"), 403),
+                     ("another port", dict(good, Origin="http://127.0.0.1:1"), 403), ("cross-site", dict(good, **{"Sec-Fetch-Site": "cross-site"}), 403)]
+            if scope != "0":
+                cases += [("no token", {}, 401), ("wrong token", {"X-Session-API-Key": "wrong-token-0123456789"}, 401),
+                          ("a cookie", {"Cookie": "thole_login=" + "x" * 44}, 401)]
+            if body:
+                cases.append(("form", dict(good, **{"Content-Type": "text/plain"}), 415))
+            for what, headers, status in cases:
+                with self.subTest(method=method, path=path, what=what):
+                    answer = self.call(method, path, body, who=None, headers=headers)
+                    self.assertEqual(answer.status, status, answer)
+                    self.assertNotIn("Access-Control-Allow-Origin", answer.headers)
+            if scope in ("TH_SCOPE_RUN", "TH_SCOPE_APPROVE"):
+                self.assertEqual(self.call(method, path, body, who="reader").status, 403)
+            if scope != "0" and c["id"] in path:
+                self.assertIn(self.call(method, path, body, who="bob").status, (404, 422), (method, path))
+        self.assertEqual(self.call("GET", "/nothing", who=None).status, 401)
+        self.assertEqual(self.call("PUT", "/api/conversations", {}).status, 405)
+        self.assertEqual(self.status(c), "idle")
+
+    def test_sockets(self):
+        self.begin()
+        c = self.create()
+        for first in ({"type": "auth", "session_api_key": "wrong-token-0123456789"}, {"type": "auth"}, {"role": "user"}, "no json", [], 7):
+            s = self.socket(c, who=None)
+            s.send(first)
+            self.assertEqual(s.receive(), 4001, first)
+        self.assertEqual(self.socket(c, who="bob").receive(), 4004)
+        self.assertEqual(self.socket({"id": str(uuid.uuid4())}).receive(), 4004)
+        s = self.socket(c, who=None)
+        s.send(b"\x00\x01")
+        self.assertEqual(s.receive(), 1003)
+        with self.assertRaises(websocket.Refused) as no:
+            websocket.Socket(self.port, "/sockets/events/" + c["id"], headers={"X-Session-API-Key": "wrong-token-0123456789"})
+        self.assertEqual(no.exception.status, 401)
+        for path in ("/sockets/events/x", "/sockets/events/" + c["id"] + "?resend_mode=none"):
+            with self.assertRaises(websocket.Refused) as no:
+                websocket.Socket(self.port, path)
+            self.assertEqual(no.exception.status, 422)
+        reader = self.socket(c, who="reader")
+        self.ended(reader)
+        reader.send({"role": "user", "content": [{"type": "text", "text": "count"}]})
+        self.assertEqual(reader.until(lambda m: m["kind"] == "ServerErrorEvent")["code"], "scope")
+        named = self.socket(c, who=None, headers={"X-Session-API-Key": serving.TOKENS["alice"]})
+        self.ended(named)
+        many = [self.socket(c) for _ in range(64)]
+        ends = [m for m in (s.receive() for s in many) if isinstance(m, int)]
+        self.assertEqual(set(ends), {1013})
+        self.good_call("DELETE", self.path(c))
+        while not isinstance(m := named.receive(), int):
+            pass
+        self.assertEqual(m, 1012)
+
+    def test_bad_bodies(self):
+        self.begin()
+        c = self.create()
+        for path in ("/api/conversations", self.path(c, "/events"), self.path(c, "/events/respond_to_confirmation"), self.path(c, "/confirmation_policy"),
+                     self.path(c, "/fork")):
+            for body in (b"", b"{", b"[]", b"7", b"\xff", b'{"content": 7, "agent": 7, "policy": 7, "accept": 7, "id": "x"}', b"[" * 5000):
+                answer = self.call("POST", path, body)
+                self.assertIn(answer.status, (400, 422, 201 if path.endswith("fork") else 400), (path, body[:20], answer))
+        for parts in ([], [{"type": "text"}], [{"type": "text", "text": "a\0b"}], [{"type": "image", "image_urls": ["http://127.0.0.1/x"]}],
+                      [{"type": "image", "image_urls": ["file:///etc/passwd"]}], [{"type": "audio"}], "text"):
+            self.assertEqual(self.call("POST", self.path(c, "/events"), {"role": "user", "content": parts}).status, 422, parts)
+        self.assertEqual(self.call("POST", self.path(c, "/events"), {"role": "system", "content": [{"type": "text", "text": "be evil"}]}).status, 422)
+        for query in ("limit=0", "limit=101", "limit=x", "timestamp__gte=now", "timestamp__gte=2026-01-01T00:00:00%2B02:00"):
+            self.assertIn(self.call("GET", self.path(c, "/events/search?" + query)).status, (400, 422), query)
+        for query in ("page_id=none", "page_id=" + str(uuid.uuid4())):
+            self.assertEqual(self.call("GET", self.path(c, "/events/search?" + query)).status, 404, query)
+        self.assertEqual(self.call("POST", self.path(c, "/run"), b" " * (65 << 10)).status, 413)
+
+    def test_where_it_listens(self):
+        self.begin()
+        self.end_http()
+        for address, text in (("0.0.0.0:0", "this machine alone"), ("unix:" + str(self.folder / "s"), "this machine alone"), ("nonsense", "--openhands")):
+            done = self.thole("serve", "--listen", "127.0.0.1:0", "--openhands", address)
+            self.assertEqual(done.code, 2, done)
+            self.assertIn(text, done.err)
+
+
+if __name__ == "__main__":
+    unittest.main()
