@@ -298,7 +298,7 @@ def main():
         with open(script, "w") as f:
             json.dump(SCRIPTS, f)
         server = subprocess.Popen(
-            [sys.executable, os.path.join(SHARED, "standin", "standin.py"), "--port", "0", "--port-file", port_file,
+            [sys.executable, "-S", os.path.join(SHARED, "standin", "standin.py"), "--port", "0", "--port-file", port_file,
              "--script", script, os.path.join(SHARED, "standin", "examples", "tools.json"),
              "--record", record, "--pedantic"],
             stdout=subprocess.DEVNULL)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The programs of examples/c, built as a stranger would: against an installed library, with pkg-config alone; then run
-against a scripted model.
+against a scripted model.  Under valgrind, where a run takes seconds, each program takes one way only.
 
 usage: run.py [--valgrind] BUILD_DIR EXAMPLES CC…
 """
@@ -76,14 +76,15 @@ def check_approval(x):
         said = outputs(request)
         return [say("Told: " + said[0])] if said else [call("delete_backups", year=2019)]
 
-    for decision, wanted in (("approve", "deleting the backups of 2019\nTold: deleted\n"), ("reject", "Told: ")):
+    for decision, wanted in (("approve", "deleting the backups of 2019\nTold: deleted\n"), ("reject", "Told: "))[:1 if x.wrapper else 2]:
         asked = x.run(answer, "approval", "ask", "Delete the backups of 2019.", store="approval")
         assert 'waits: delete_backups {"year":2019} (this cannot be undone)' in asked, asked
         session = asked.split()[1]
         told = x.run(answer, "approval", decision, session, store="approval")
         assert told.startswith(wanted), told
         assert ("deleting" in told) == (decision == "approve"), told
-    x.run(answer, "approval", store="approval", wanted=2)
+    if not x.wrapper:
+        x.run(answer, "approval", store="approval", wanted=2)
 
 
 def check_stream(x):
@@ -116,6 +117,8 @@ def check_handoff(x):
     wanted = "agent: desk\nagent: billing\npaying back 20\nIt is paid back\n"
     got = x.run(lambda request: answer(request, 20), "handoff")
     assert got == wanted, got
+    if x.wrapper:
+        return
     got = x.run(lambda request: answer(request, 5), "handoff", "5, please.")
     assert "paying back 5" in got, got
     got = x.run(lambda request: answer(request, 2000), "handoff", "2000, please.")

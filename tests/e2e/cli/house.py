@@ -43,7 +43,7 @@ class Standin:
         self.record = folder / "record.jsonl"
         self.log = (folder / "standin.log").open("w")
         self.process = subprocess.Popen(
-            [sys.executable, str(SHARED / "standin" / "standin.py"), "--port", "0", "--port-file", str(port), "--script",
+            [sys.executable, "-S", str(SHARED / "standin" / "standin.py"), "--port", "0", "--port-file", str(port), "--script",
              str(folder / "script.json"), "--record", str(self.record), "--seed", "1", "--fail-on-violation", *options],
             stdout=subprocess.DEVNULL, stderr=self.log)
         deadline = time.monotonic() + 30

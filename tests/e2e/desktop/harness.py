@@ -42,7 +42,7 @@ class Standin:
         self.bodies = folder / "bodies"
         self.bodies.mkdir()
         self.process = subprocess.Popen(
-            [sys.executable, str(SHARED / "standin" / "standin.py"), "--port", "0", "--port-file", str(port_file),
+            [sys.executable, "-S", str(SHARED / "standin" / "standin.py"), "--port", "0", "--port-file", str(port_file),
              "--script", str(path), "--record", str(self.record), "--bodies", str(self.bodies), "--seed", "1",
              "--fail-on-violation"],
             stdout=subprocess.DEVNULL, stderr=(folder / "standin.log").open("w"))

@@ -430,6 +430,9 @@ static int pad(void *ctx, struct th_str *ret, struct th_err *e)
 
 static void bytes_of_a_file(void **state)
 {
+#ifdef TH_SANITIZED
+	skip(); /* it reads two gigabytes of spaces */
+#endif
 	struct th_store *store = store_new(), *there = store_new();
 	struct padded *p = th_alloc(sizeof(*p));
 	struct th_buf file = TH_BUF_INIT(TH_MIB);

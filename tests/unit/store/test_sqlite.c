@@ -1256,6 +1256,12 @@ static bool faulty_work(const char *url, struct lab_log logs[2], bool *sorry)
 	return stored;
 }
 
+#ifdef TH_SANITIZED
+#define MALLOC_STEP 31
+#else
+#define MALLOC_STEP 7
+#endif
+
 static void failing_calls_of(enum fault fault, int for_good, struct lab_log logs[2])
 {
 	struct th_arena arena;
@@ -1269,7 +1275,7 @@ static void failing_calls_of(enum fault fault, int for_good, struct lab_log logs
 
 		lab_log_init(&logs[0], "one");
 		lab_log_init(&logs[1], "two");
-		n += fault == FAULT_MALLOC && !torture() ? 7 : 1;
+		n += fault == FAULT_MALLOC && !torture() ? MALLOC_STEP : 1;
 		faulty_set(fault, n, for_good);
 		stored = faulty_work(url, logs, &sorry);
 		more = faulty_left() <= 0;
