@@ -2,7 +2,7 @@
 /*
  * computing.c - one call of a computer that the program makes: its actions, one after the other,
  * each a call of its own that the program answers; then the picture.  It does what
- * display/display.c does for the computers of thole's own.
+ * display/request.c does for the computers of thole's own.
  */
 #include <stdlib.h>
 

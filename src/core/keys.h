@@ -15,7 +15,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 
-/* The keysyms that code refers to by name; all others are in keys.c's table. */
+/* The keysyms that code refers to by name; all others are in keys_names.c. */
 enum th_keysym {
 	TH_KEYSYM_NONE = 0,
 	TH_KEYSYM_LEVEL3_SHIFT = 0xfe03, /* AltGr */

@@ -2,8 +2,9 @@
 /*
  * session_internal.h - what the fold's files share.  session.c has the step and
  * the session's own events, session_turn.c those of models, session_call.c
- * those of calls, session_team.c the next step, guardrails and handoffs;
- * session_due.c says what is due after each.
+ * those of calls, session_team.c the next step, session_guard.c guardrails,
+ * session_items.c handoffs and what changes the history; session_due.c says what
+ * is due after each.
  */
 #ifndef TH_CORE_SESSION_INTERNAL_H
 #define TH_CORE_SESSION_INTERNAL_H
@@ -155,12 +156,23 @@ enum th_on_stuck th_session_on_stuck(const struct th_session *s);
 
 /* session_team.c */
 void th_next_step_task(struct th_session *s, uint64_t seq); /* that event begins a task */
-void th_next_step_look(struct th_session *s);               /* a look begins, where one is due */
 void th_next_step_answer(struct th_step *st,
 			 const struct th_next *next); /* after the calls were set */
 void th_next_step_final(struct th_session *s);        /* there is a final text: checks follow */
+void th_next_step_check_final(struct th_session *s);  /* the guardrails of the final output begin */
 void th_next_step_settled(struct th_session *s);      /* all calls have their result */
+bool th_next_step_handoff_waits(const struct th_session *s);
+void th_next_step_ask_again(struct th_session *s); /* the model, with what came meanwhile */
 void th_next_step_outcome(struct th_step *st, struct th_call *c, const struct th_json *output);
+bool th_next_step_limit(struct th_session *s); /* true: something is said instead */
+void th_next_step_print(const struct th_session *s, struct th_jw *w);
+void th_sticky_set(struct th_step *st, const struct th_call *c, bool approve,
+		   struct th_str message);
+
+/* session_guard.c */
+/* They look at what was said after event `after`, up to `seq`. */
+void th_next_step_guard_begin(struct th_session *s, size_t agent, uint64_t after, uint64_t seq);
+void th_next_step_look(struct th_session *s); /* a look begins, where one is due */
 void th_next_step_due(struct th_session *s, struct th_effects *out); /* how the run ends */
 bool th_next_step_refused(const struct th_session *s); /* a guardrail has refused what was said */
 /* Emits the guardrails to call. */
@@ -168,20 +180,18 @@ void th_next_step_guards(struct th_session *s, struct th_effects *out);
 void th_next_step_trip(struct th_session *s, struct th_effects *out, const char *class,
 		       struct th_str why);
 void th_next_step_untrip(struct th_session *s); /* the run that it ended goes on */
-bool th_next_step_limit(struct th_session *s);  /* true: something is said instead */
 enum th_code th_on_guardrail(struct th_step *st);
 /* What follows an answer of a guardrail, or of a hook that nobody waits for. */
 enum th_code th_next_step_guarded(struct th_step *st, const struct th_ev_guardrail *d);
 /* Index of the guardrail whose answer is awaited, of the call that the event is about; -1: none. */
 int th_next_step_open(struct th_step *st, struct th_str stage, struct th_str name,
 		      struct th_call **ret_call);
+
+/* session_items.c */
 enum th_code th_on_handoff(struct th_step *st);
 enum th_code th_on_code(struct th_step *st);
 enum th_code th_on_items_added(struct th_step *st);
 enum th_code th_on_items_removed(struct th_step *st);
 enum th_code th_on_condensation(struct th_step *st);
-void th_next_step_print(const struct th_session *s, struct th_jw *w);
-void th_sticky_set(struct th_step *st, const struct th_call *c, bool approve,
-		   struct th_str message);
 
 #endif
