@@ -10,37 +10,49 @@
 
 #define LIST_MAX 1000 /* of a page of the store */
 
+/* The names in a page of sessions.  Helpers of a session are none of their own; forks are. */
+static size_t names_of(const struct th_json *page, struct th_str names[static LIST_MAX])
+{
+	struct th_json_iter it = th_json_iter(th_json_get(page, "sessions"));
+	size_t count = 0;
+
+	while (count < LIST_MAX && th_json_next(&it))
+		if (!th_json_get_str(it.val, "parent").len ||
+		    th_json_get_int(it.val, "parent_seq", 0) > 0)
+			names[count++] = th_json_get_str(it.val, "session_id");
+	return count;
+}
+
+static bool has_name(const struct th_str *names, size_t count, struct th_str name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (th_str_eq(names[i], name))
+			return true;
+	return false;
+}
+
 /* The user's sessions that run at other nodes, as the store has them; `most`: more are not of
- * interest.  Helpers of a session are no sessions of their own.  What cannot be read counts as
- * nothing: the store that fails ends the server anyway. */
+ * interest.  What cannot be read counts as nothing: the store that fails ends the server anyway. */
 static int64_t running_elsewhere(struct th_server *s, const char *user, int64_t most)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	char limit[24];
 	const char *options[] = { "user", user, "state", "running", "limit", limit, NULL };
-	const struct th_json *list, *row;
+	struct th_str names[LIST_MAX];
 	struct thole_error err;
 	char *text = NULL;
-	int64_t count = 0;
+	size_t count = 0, ours = 0;
 
 	snprintf(limit, sizeof(limit), "%lld", (long long)TH_MIN(TH_MAX(most, 1), LIST_MAX));
 	if (thole_runtime_page(s->rt, options, &text, &err) != 0)
 		return 0;
-	if (th_json_parse(th_str_of(text), &doc, NULL) == TH_OK) {
-		list = th_json_get(th_json_root(doc), "sessions");
-		for (size_t i = 0; (row = th_json_at(list, i)); i++) {
-			struct th_str id = th_json_get_str(row, "session_id");
-			char name[TH_SESSION_ID_MAX + 1];
-			const struct th_hub *h;
-
-			snprintf(name, sizeof(name), "%.*s", TH_FMT(id));
-			h = th_hub_find(s, name);
-			count += !(h && h->session) && (!th_json_get_str(row, "parent").len ||
-							th_json_get_int(row, "parent_seq", 0) > 0);
-		}
-	}
+	if (th_json_parse(th_str_of(text), &doc, NULL) == TH_OK)
+		count = names_of(th_json_root(doc), names);
+	for (const struct th_hub *h = s->hubs.first; h; h = h->next)
+		if (h->session && strcmp(h->user, user) == 0)
+			ours += has_name(names, count, th_str_of(h->id));
 	thole_free(text);
-	return count;
+	return (int64_t)(count - TH_MIN(ours, count));
 }
 
 /* In the whole fleet; `limit`: nobody asks how many more there are.  0: all. */
