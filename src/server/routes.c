@@ -57,7 +57,7 @@ const struct th_route *th_route_in(const struct th_route *routes, struct th_acce
 	for (const struct th_route *r = routes; r->path; r++) {
 		bool same = th_str_is(method, r->method);
 
-		if (!fits(r, path, a))
+		if (!th_route_fits(r->path, path, a))
 			continue;
 		if (same)
 			return r;

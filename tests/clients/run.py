@@ -17,6 +17,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e" / "cli"))
 import house  # noqa: E402
+import openhands_sdk  # noqa: E402
 import serving  # noqa: E402
 from mcp_servers import Servers  # noqa: E402
 
@@ -48,24 +49,6 @@ def python(name="python", package="openai"):
     if not (folder / "bin" / "python").exists():
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True, timeout=600)
         subprocess.run([str(folder / "bin" / "pip"), "install", "--quiet", package], check=True, timeout=600)
-    return folder / "bin" / "python"
-
-
-def newer_python():
-    """A Python 3.12 or later, which openhands-sdk needs; None: there is none."""
-    for name in ("python3", "python3.14", "python3.13", "python3.12", *sorted(map(str, pathlib.Path.home().glob(".pyenv/versions/3.1[2-9]*/bin/python3")))):
-        found = shutil.which(name)
-        if found and subprocess.run([found, "-c", "import sys; sys.exit(sys.version_info < (3, 12))"], check=False).returncode == 0:
-            return found
-    return None
-
-
-def openhands():
-    """A Python with openhands-sdk."""
-    folder = FOLDER / "openhands"
-    if not (folder / "bin" / "python").exists():
-        subprocess.run([newer_python(), "-m", "venv", str(folder)], check=True, timeout=600)
-        subprocess.run([str(folder / "bin" / "pip"), "install", "--quiet", "openhands-sdk"], check=True, timeout=900)
     return folder / "bin" / "python"
 
 
@@ -163,10 +146,12 @@ class Clients(serving.Served):
         self.port = int(self.server.stdout.readline().decode().rsplit(":", 1)[1])
         self.client(str(interpreter), str(HERE / "cua_transports.py"), cwd=HERE)
 
-    @unittest.skipUnless(newer_python(), "openhands-sdk needs Python 3.12 or later")
     def test_openhands(self):
         """OpenHands' RemoteConversation as it is, and the guide's own lines."""
-        program, text = openhands(), (house.SOURCE / "docs" / "OPENHANDS.md").read_text()
+        why = openhands_sdk.missing(FOLDER)
+        if why:
+            self.skipTest(why)
+        program, text = openhands_sdk.installed(FOLDER), (house.SOURCE / "docs" / "OPENHANDS.md").read_text()
         config = pathlib.Path(self.env["XDG_CONFIG_HOME"]) / "thole" / "config.yaml"
         config.write_text("executor_linger_s: 20\nserve:\n  models: [gpt-5.4]\ntools: [shell, read_file, write_file]\n")
         self.serve_rules([writes("a"), writes("b"), writes("c"),
