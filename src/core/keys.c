@@ -164,9 +164,9 @@ bool th_keys_at(size_t index, const char **ret_name, uint32_t *ret_keysym)
  * separators do not count. */
 static size_t distance(const char *known, struct th_str name)
 {
-	size_t rows[3][NAME_LEN_MAX +
-		       1] = {}; /* all is set before it is read; gcc cannot follow that */
-	char a[NAME_LEN_MAX], b[NAME_LEN_MAX];
+	/* Zeroed, since the analyzer cannot follow that all is set before it is read. */
+	size_t rows[3][NAME_LEN_MAX + 1] = {};
+	char a[NAME_LEN_MAX] = "", b[NAME_LEN_MAX] = "";
 	size_t a_len = 0, b_len = 0;
 
 	for (; *known && a_len < NAME_LEN_MAX; known++) {
