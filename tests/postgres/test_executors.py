@@ -7,6 +7,7 @@ Each machine is a node with folders of state and sockets of its own, and a gate 
 import json
 import os
 import pathlib
+import shutil
 import signal
 import socket
 import ssl
@@ -18,9 +19,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e" / "cli"))
 
 import house
 import server
+import serving
+import websocket
 from nodes import WithNodes
 from on_postgres import say, shell
 
+WIDTH = 600 + os.getpid() % 97  # of a desktop
 WAITS = "echo x >> made; until [ -e go ]; do sleep 0.05; done; echo it went on"
 
 
@@ -103,6 +107,18 @@ class Executors(WithNodes):
         node = self.node(name, *args, env=env, executors=gate.place, cert=str(at / "node.pem"), key=str(at / "node.key"), ca=str(at / "ca.pem"), **more)
         return gate, node
 
+    def screens(self):
+        """The X servers with screens as wide as this test's."""
+        found = []
+        for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                text = path.read_bytes()
+            except OSError:
+                continue
+            if os.path.basename(text.split(b"\0")[0]) == b"Xvfb" and b"%dx480x24" % WIDTH in text:
+                found.append(int(path.parent.name))
+        return sorted(found)
+
     def executor(self):
         """The process that runs the session's commands."""
         found = []
@@ -119,8 +135,8 @@ class Executors(WithNodes):
     def runs(self, *commands):
         self.serve_rules([{"if": {"turns": {"max": i}}, "parts": [shell(c)]} for i, c in enumerate(commands)] + [{"parts": say("Done.")}])
 
-    def begin(self, node):
-        node.good("POST", "/api/sessions", {"agent": "worker", "id": "one", "message": "Go."}, 201)
+    def begin(self, node, agent="worker"):
+        node.good("POST", "/api/sessions", {"agent": agent, "id": "one", "message": "Go."}, 201)
         self.wait_for(lambda: self.made() == ["x\n"])
 
     def forget(self, name):
@@ -163,6 +179,30 @@ class Executors(WithNodes):
         self.assertEqual(first.end(), 0)
         self.went_on(gate)
         self.assertEqual(other.said(), "")
+
+    def test_a_desktop(self):
+        """It is there as it was, and is seen through the next owner."""
+        if not shutil.which("Xvfb") or not shutil.which("bwrap"):
+            self.skipTest("Xvfb and bwrap are not installed")
+        (self.agents / "desk.yaml").write_text("name: desk\nmodel: gpt-5.4\ntools: [shell]\ncomputer: {kind: desktop, width: %d, height: 480}\n" % WIDTH)
+        (gate, first), (other, second) = self.machine("n1"), self.machine("n2")
+        self.begin(first, "desk")
+        before = self.screens()
+        self.assertEqual(len(before), 1)
+        first.end(signal.SIGKILL)
+        self.forget("n1")
+        self.wait_for(lambda: "session one, epoch" in gate.said())
+        view = websocket.Socket(second.port, "/api/sessions/one/screen", serving.TOKENS["alice"])
+        self.addCleanup(view.close)
+        while (message := view.receive()) and not (isinstance(message, dict) and message["type"] == "screen"):
+            pass
+        self.assertEqual((message["width"], message["height"]), (WIDTH, 480))
+        while isinstance(view.receive(), dict):  # a tile of what is on it
+            pass
+        self.assertEqual(self.screens(), before)
+        self.went_on(gate)
+        self.assertEqual(other.said(), "")
+        self.wait_for(lambda: not self.screens())
 
     def test_twice(self):
         """Its owner dies, and the next one, too: the third one finds it where it was."""
