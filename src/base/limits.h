@@ -399,8 +399,6 @@
 #define TH_MCP_POLL_MS_MAX 30000
 #define TH_MCP_SAMPLES_MAX 8             /* answers of a model that a server gets in one call */
 #define TH_MCP_SAMPLE_TOKENS_MAX 4096    /* of one of them */
-#define TH_MCP_COMPLETIONS_MAX 100       /* values of one argument */
-#define TH_MCP_SITES_MAX 256             /* servers of whom sessions share what is known */
 #define TH_OAUTH_TEXT_MAX (2 * TH_KIB)   /* an address, a name or a scope that somebody else says */
 #define TH_OAUTH_TOKEN_MAX (16 * TH_KIB) /* a token */
 #define TH_OAUTH_JSON_MAX (64 * TH_KIB)  /* a document or an answer of theirs */

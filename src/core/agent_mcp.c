@@ -13,6 +13,7 @@
 #define AT(member) offsetof(struct th_agent_mcp, member)
 
 static const char *const revisions[] = { "any", "2026-07-28", "2025-11-25", NULL };
+static const char *const samplings[] = { "off", "ask", "allow", NULL };
 static const char *const annotations[] = { "stricter", "ignore", NULL };
 
 static const struct th_field mcp_fields[] = {
@@ -58,6 +59,10 @@ static const struct th_field mcp_fields[] = {
 	  "what is done with what a tool says of itself: a destructive one needs approval, or it "
 	  "is not looked at; it never makes a tool less strict",
 	  NULL, annotations, true, 0 },
+	{ "sampling", AT(sampling), TH_FIELD_enum, 0,
+	  "whether it may ask the session's model in the middle of a call, at the session's cost: "
+	  "never, when a person allows it each time, or always",
+	  NULL, samplings, true, 0 },
 	{ "start_s", AT(start_s), TH_FIELD_int, TH_POSITIVE,
 	  "seconds in which it must answer when it was started; default 30, at most 600", NULL,
 	  NULL, false, 0 },

@@ -30,6 +30,7 @@ struct th_agent_mcp {
 	struct th_str prefix;       /* empty: the name and "_" */
 	int64_t revision;           /* enum th_mcp_revision */
 	int64_t annotations;        /* 1: what tools say of themselves is not looked at */
+	int64_t sampling;           /* enum th_agent_mcp_sampling */
 	int64_t start_s, timeout_s; /* 0: the default */
 	bool optional;              /* the run goes on without it */
 };
@@ -40,6 +41,9 @@ enum th_agent_mcp_revision {
 	TH_MCP_REVISION_IS_2026,
 	TH_MCP_REVISION_IS_2025
 };
+
+/* Whether the server may ask the session's model: the words of `sampling`. */
+enum th_agent_mcp_sampling { TH_MCP_SAMPLING_OFF, TH_MCP_SAMPLING_ASK, TH_MCP_SAMPLING_ALLOW };
 
 extern const struct th_table th_agent_mcp_table;
 

@@ -15,6 +15,7 @@
 #include "driver/marks.h"
 #include "driver/mcp.h"
 #include "driver/mcp_asks.h"
+#include "driver/mcp_sample.h"
 #include "driver/mcp_tools.h"
 #include "driver/observation.h"
 #include "driver/origin.h"
@@ -266,6 +267,8 @@ void th_live_intend(struct th_live *l, struct th_call *c)
 	};
 
 	if (c->phase != TH_CALL_CLEARED) /* stopped meanwhile */
+		return;
+	if (th_live_mcp_samples(l, c))
 		return;
 	/* Looking is simply done again.  Else it waits: CLEARED, and given out. */
 	if (by_executor && c->class != TH_CLASS_R &&

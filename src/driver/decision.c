@@ -8,6 +8,7 @@
 #include "core/policy.h"
 #include "driver/expiry.h"
 #include "driver/log.h"
+#include "driver/mcp_sample.h"
 #include "driver/pending_callback.h"
 
 static th_callback_answered_fn decision_answered;
@@ -49,8 +50,12 @@ static const struct th_sticky *decided_for_good(const struct th_live *l, const s
 void th_live_ask_person(struct th_live *l, struct th_call *c)
 {
 	const struct th_sticky *sticky = decided_for_good(l, c);
+	const char *why = "";
+	int policy = c->sample ? th_live_mcp_sample_policy(l, c, &why) : -1;
 
 	ask_event(l, c);
+	if (policy >= 0 && !l->lost)
+		write_decision(l, c, policy == 1, TH_STR("policy"), th_str_of(policy ? "" : why));
 	if (sticky && !l->lost)
 		write_decision(l, c, sticky->approve, TH_STR(""), sticky->message);
 }

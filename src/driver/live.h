@@ -60,6 +60,7 @@ struct th_summarizing;      /* condense.h */
 struct th_view;             /* view.h */
 struct th_judging;          /* judge.h */
 struct th_quarantined;      /* quarantine.h */
+struct th_sampling;         /* mcp_sample.h */
 struct th_delegation;       /* a call and the child session that works on it */
 struct th_pending_callback; /* a question to the agent's code */
 struct th_mcp_list;         /* mcp_tools.c */
@@ -109,6 +110,7 @@ struct th_live {
 	struct th_summarizing *summarizing; /* condense.h; NULL: no summary is awaited */
 	struct th_judging *judging;         /* judge.h; NULL: no verdict is awaited */
 	struct th_quarantined *quarantined; /* quarantine.h; NULL: nothing is being read */
+	struct th_sampling *samplings;      /* mcp_sample.h: what servers ask the model */
 	bool provider_compacted; /* the last answer has a compaction: what it stands for may go */
 	bool not_compacted;      /* the compaction callback left the next request as it is */
 	bool tail;               /* the request holds only what is new since the last answer */

@@ -188,6 +188,8 @@ static void put_server(const struct th_agent_mcp *s, struct th_jw *w)
 		put_strs(w, "environment", &s->environment);
 	}
 	th_jw_kstr(w, "era", th_str_of(eras[s->revision]));
+	if (s->sampling != TH_MCP_SAMPLING_OFF)
+		th_jw_kbool(w, "samples", true);
 	th_jw_kint(w, "start_s", s->start_s);
 	th_jw_kint(w, "timeout_s", s->timeout_s);
 }
@@ -227,8 +229,11 @@ void th_live_mcp_run(struct th_live *l, const struct th_call *c, const struct th
 	/* A task that was under way is asked how it stands: it may have the answer already. */
 	if (c->form.len && !(settle && c->task.len)) {
 		th_jw_kraw(&w, "form", c->form);
-		th_jw_kstr(&w, "answer", c->approved ? c->reason : TH_STR(""));
-		th_jw_kbool(&w, "declined", !c->approved);
+		th_jw_kstr(&w, "answer",
+			   c->sample     ? c->sampled
+			   : c->approved ? c->reason
+					 : TH_STR(""));
+		th_jw_kbool(&w, "declined", c->sample ? !c->sampled.len : !c->approved);
 	}
 	th_jw_object_end(&w);
 	call->tool = TH_STR("mcp");

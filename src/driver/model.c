@@ -15,6 +15,7 @@
 #include "driver/history.h"
 #include "driver/judge.h"
 #include "driver/log.h"
+#include "driver/mcp_sample.h"
 #include "driver/mcp_tools.h"
 #include "driver/observation.h"
 #include "driver/provider_state.h"
@@ -374,6 +375,7 @@ void th_live_model_cancel(struct th_live *l, bool log)
 	th_live_condense_free(l);
 	th_live_judge_free(l);
 	th_live_quarantine_end(l, log);
+	th_live_mcp_samples_free(l);
 	th_side_cancel_all(l);
 	if (log && l->fold.state == TH_STATE_STOPPED)
 		th_live_background_end(l);

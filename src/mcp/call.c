@@ -353,7 +353,8 @@ static void on_asked(struct th_mcp_work *w, const struct th_mcp_question *q)
 				    .id = q->id,
 				    .key = q->key,
 				    .state = q->state,
-				    .inputs = q->inputs };
+				    .inputs = q->inputs,
+				    .samples = q->sample ? TH_STR("true") : TH_STR("") };
 	struct th_err err = {};
 
 	if (q->id.len && !c->work.held) {
@@ -364,7 +365,10 @@ static void on_asked(struct th_mcp_work *w, const struct th_mcp_question *q)
 	if (c->work.held || is_list(c) || held_count(c->process) >= TH_MCP_HELD_MAX ||
 	    th_mcp_form_put(&form, TH_STR(""), &c->asks, &err)) {
 		th_buf_deinit(&c->asks);
-		if (q->id.len) /* it goes on without an answer */
+		if (q->id.len && q->sample)
+			th_mcp_process_refuse(c->process, q->id,
+					      TH_STR("nobody can be asked about it"));
+		else if (q->id.len) /* it goes on without an answer */
 			th_mcp_process_reply(c->process, q->id, TH_STR("{\"action\":\"cancel\"}"));
 		else if (err.code)
 			th_mcp_call_fail(c, &err);

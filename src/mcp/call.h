@@ -24,6 +24,7 @@
 	F(mcp, str, tool, "tool", 0, "Its name at the server; empty: list them.")            \
 	F(mcp, raw, arguments, "arguments", 0, "Of the call, an object.")                    \
 	F(mcp, strs, params, "params", 0, "Name: value, for the head of the call.")          \
+	F(mcp, bool, samples, "samples", 0, "It may ask the session's model.")               \
 	F(mcp, bool, reads, "reads", 0, "It only looks.")                                    \
 	F(mcp, bool, as_task, "as_task", 0, "The server is asked to do it as a task.")       \
 	F(mcp, str, task, "task", 0, "The server does it under that name: it is taken up.")  \

@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "core/unknown.h"
 
+#define NO_SAMPLE "the request to the model was not allowed, or had no answer"
+
 static struct th_mcp_call *held_find(struct th_mcp_process *p, struct th_str hold)
 {
 	for (struct th_mcp_work *w = p->works; w; w = w->next) {
@@ -37,8 +39,10 @@ static void take_up(struct th_mcp_call *c, struct th_tool_job *job, const struct
 		th_mcp_call_give_up(c, "the server's answer was too large", NULL, false);
 	else if (late.len)
 		th_mcp_call_ops.answered(&c->work, th_buf_str(&late));
-	else
+	else if (result.len)
 		th_mcp_process_reply(c->process, form->id, result);
+	else
+		th_mcp_process_refuse(c->process, form->id, TH_STR(NO_SAMPLE));
 	th_buf_deinit(&late);
 }
 
@@ -78,6 +82,19 @@ static void held_lost(struct th_tool_job *job)
 	th_buf_deinit(&text);
 }
 
+/* In 2026-07-28 a server that gets no answer is not called again, and has done nothing more; but a
+ * task that waits for one is there. */
+static void not_sampled(struct th_tool_job *job)
+{
+	const struct th_mcp *a = (const struct th_mcp *)job->args;
+	bool unknown = a->task.len && !a->reads;
+
+	th_tool_text(job, unknown ? TH_OUTCOME_UNKNOWN : TH_OUTCOME_FAILED,
+		     unknown ? TH_STR(TH_UNKNOWN_SENTENCE " The reason: " NO_SAMPLE ".")
+			     : TH_STR(TH_ERROR_MARK NO_SAMPLE),
+		     TH_STR(""));
+}
+
 bool th_mcp_held_resumes(struct th_tool_job *job, struct th_mcp_process *p,
 			 struct th_mcp_form *form, struct th_buf *result)
 {
@@ -88,6 +105,10 @@ bool th_mcp_held_resumes(struct th_tool_job *job, struct th_mcp_process *p,
 	th_mcp_form_read(a->form, form);
 	if (th_mcp_form_answer(form, a->answer, a->declined, result, &err)) {
 		ask_once_more(job, form, &err);
+		return true;
+	}
+	if (form->key.len && !result->len) {
+		not_sampled(job);
 		return true;
 	}
 	if (form->key.len)

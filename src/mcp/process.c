@@ -260,6 +260,12 @@ void th_mcp_process_tell(struct th_mcp_process *p, const char *method, struct th
 		(void)!th_mcp_client_request(&p->client, method, params, &p->told, NULL);
 }
 
+void th_mcp_process_refuse(struct th_mcp_process *p, struct th_str id, struct th_str why)
+{
+	if (p->stage == TH_MCP_READY)
+		th_mcp_client_refuse(&p->client, id, why);
+}
+
 void th_mcp_process_reply(struct th_mcp_process *p, struct th_str id, struct th_str result)
 {
 	if (p->stage == TH_MCP_READY)
@@ -287,6 +293,7 @@ static struct th_digest digest_of(const struct th_mcp_process_spec *s)
 	th_jw_array(&w);
 	th_jw_str(&w, s->name);
 	th_jw_int(&w, s->era);
+	th_jw_bool(&w, s->samples);
 	th_jw_str(&w, s->url);
 	th_jw_str(&w, s->token_env);
 	for (size_t i = 0; i < TH_COUNT(lists); i++) {
@@ -341,6 +348,7 @@ static enum th_code process_new(struct th_tool_env *env, const struct th_mcp_pro
 	p->transport = spec->transport;
 	th_timer_init(&p->timer, env->loop, on_timer, p);
 	th_mcp_client_init(&p->client, &client_ops, p, spec->era, env->workspace);
+	p->client.samples = spec->samples;
 	p->name = th_arena_str(&p->memory, spec->name);
 	code = p->name.ptr ? p->transport->init(p, spec, err)
 			   : th_fail(err, TH_ELIMIT, "the server's name is too long");

@@ -53,6 +53,7 @@ struct th_mcp_process_spec {
 	struct th_strs headers;           /* "Name: value", beside the protocol's own */
 	struct th_str token_env;          /* variable of ours with a token; empty: none */
 	enum th_mcp_era era;              /* UNKNOWN: it is found out */
+	bool samples;                     /* it may ask the model */
 	int64_t start_ms;
 };
 
@@ -71,6 +72,8 @@ TH_NODISCARD enum th_code th_mcp_process_ask(struct th_mcp_process *p, struct th
 					     struct th_err *err);
 /* A request whose answer nobody needs. */
 void th_mcp_process_tell(struct th_mcp_process *p, const char *method, struct th_str params);
+/* Does not answer its question of the older era. */
+void th_mcp_process_refuse(struct th_mcp_process *p, struct th_str id, struct th_str why);
 /* Answers its question of the older era. */
 void th_mcp_process_reply(struct th_mcp_process *p, struct th_str id, struct th_str result);
 /* The work is over, or taken back: with a reason, which the server is told, while it is asked. */

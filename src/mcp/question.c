@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "wire/mcp_form.h"
+#include "wire/mcp_sample.h"
 
 static void put(struct th_jw *w, const char *name, struct th_str raw)
 {
@@ -18,7 +19,9 @@ enum th_code th_mcp_form_put(const struct th_mcp_form *f, struct th_str why, str
 	struct th_jw w = th_jw(&form), o = th_jw(out);
 	enum th_code code = th_json_parse(f->params, &params, err);
 
-	if (!code)
+	if (!code && f->samples.len)
+		code = th_mcp_sample_question(th_json_root(params), &arguments, err);
+	else if (!code)
 		code = th_mcp_form_question(th_json_root(params), why, &arguments, err);
 	th_jw_object(&w);
 	put(&w, "params", f->params);
@@ -27,6 +30,7 @@ enum th_code th_mcp_form_put(const struct th_mcp_form *f, struct th_str why, str
 	put(&w, "key", f->key);
 	put(&w, "state", f->state);
 	put(&w, "inputs", f->inputs);
+	put(&w, "samples", f->samples);
 	th_jw_object_end(&w);
 	if (!code)
 		code = th_buf_check(&form, "the server's question", err);
@@ -45,11 +49,12 @@ enum th_code th_mcp_form_put(const struct th_mcp_form *f, struct th_str why, str
 
 void th_mcp_form_read(struct th_str json, struct th_mcp_form *ret)
 {
-	static const char *const keys[] = { "params", "hold", "id", "key", "state", "inputs" };
+	static const char *const keys[] = { "params", "hold",   "id",     "key",
+					    "state",  "inputs", "samples" };
 	struct th_str v[TH_COUNT(keys)];
 
 	th_json_raw_gets(json, TH_COUNT(keys), keys, v);
-	*ret = (struct th_mcp_form){ v[0], v[1], v[2], v[3], v[4], v[5] };
+	*ret = (struct th_mcp_form){ v[0], v[1], v[2], v[3], v[4], v[5], v[6] };
 }
 
 enum th_code th_mcp_form_answer(const struct th_mcp_form *f, struct th_str answer, bool declined,
@@ -58,6 +63,11 @@ enum th_code th_mcp_form_answer(const struct th_mcp_form *f, struct th_str answe
 	struct th_json_doc *params TH_CLEANUP(th_json_freep) = NULL;
 	enum th_code code = th_json_parse(f->params, &params, err);
 
+	if (!code && f->samples.len) {
+		if (!declined && th_json_raw_is_object(answer) && th_json_valid(answer))
+			th_buf_add(out, answer);
+		return TH_OK;
+	}
 	return code ?: th_mcp_form_result(th_json_root(params), answer, declined, out, err);
 }
 

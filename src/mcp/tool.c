@@ -29,6 +29,7 @@ static enum th_code find_process(struct th_tool_job *job, struct th_mcp_process 
 		.headers = a->headers,
 		.token_env = a->token_env,
 		.era = era_of(a->era),
+		.samples = a->samples,
 		.start_ms = 1000 * (a->start_s ?: TH_MCP_START_S),
 	};
 

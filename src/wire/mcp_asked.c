@@ -20,9 +20,7 @@ static void put_roots(const struct th_mcp_client *c, struct th_jw *w)
 	th_jw_object_end(w);
 }
 
-/* Who is asked: whoever waits for the answer in whose course the question came, else the newest
- * call.  NULL: nobody. */
-static struct th_mcp_request *asker(struct th_mcp_client *c)
+struct th_mcp_request *th_mcp_asker(struct th_mcp_client *c)
 {
 	struct th_mcp_request *r = c->heard_for ? th_mcp_request_find(c, c->heard_for, NULL) : NULL;
 
@@ -45,17 +43,36 @@ void th_mcp_client_reply(struct th_mcp_client *c, struct th_str id, struct th_st
 	th_buf_deinit(&out);
 }
 
+void th_mcp_client_refuse(struct th_mcp_client *c, struct th_str id, struct th_str why)
+{
+	struct th_buf out = TH_BUF_INIT(16 * TH_KIB);
+
+	th_rpc_print_error(id, -1, why, TH_STR(""), &out);
+	if (!th_buf_check(&out, "the answer", NULL))
+		c->ops->send(c->ctx, th_buf_str(&out));
+	th_buf_deinit(&out);
+}
+
+/* Somebody else than we answers that. */
+static bool is_question(const struct th_mcp_client *c, struct th_str method, bool *ret_sample)
+{
+	*ret_sample = c->samples && th_str_is(method, "sampling/createMessage");
+	return *ret_sample || th_str_is(method, "elicitation/create");
+}
+
 void th_mcp_asked_take(struct th_mcp_client *c, const struct th_rpc *m)
 {
 	struct th_buf out = TH_BUF_INIT(16 * TH_KIB), result = TH_BUF_INIT(16 * TH_KIB);
-	struct th_mcp_request *r = c->ops->asked ? asker(c) : NULL;
+	struct th_mcp_request *r = c->ops->asked ? th_mcp_asker(c) : NULL;
 	struct th_jw w = th_jw(&result);
+	bool sample;
 
 	if (m->id.len > 256)
 		return;
-	if (r && th_str_is(m->method, "elicitation/create")) {
+	if (r && is_question(c, m->method, &sample)) {
 		c->ops->asked(c->ctx, r->user,
-			      &(struct th_mcp_question){ .params = m->params, .id = m->id });
+			      &(struct th_mcp_question){
+				  .params = m->params, .id = m->id, .sample = sample });
 		th_buf_deinit(&out);
 		th_buf_deinit(&result);
 		return;
@@ -151,7 +168,7 @@ bool th_mcp_asked_person(struct th_mcp_client *c, struct th_mcp_request *r, stru
 		if (th_str_is(method, "roots/list") && c->root_uri.len) {
 			th_jw_name(&w, it.key); /* escaped already */
 			put_roots(c, &w);
-		} else if (!found && th_str_is(method, "elicitation/create")) {
+		} else if (!found && is_question(c, method, &q.sample)) {
 			q.params = th_json_raw_get(it.val, "params");
 			th_buf_printf(&key, "\"%.*s\"", TH_FMT(it.key));
 			found = true;

@@ -103,6 +103,10 @@ static void note_abilities(struct th_mcp_client *c, const struct th_json *capabi
 		c->abilities |= TH_MCP_RESOURCES;
 	if (th_json_is_object(th_json_get(capabilities, "prompts")))
 		c->abilities |= TH_MCP_PROMPTS;
+	if (th_json_is_object(th_json_get(capabilities, "completions")))
+		c->abilities |= TH_MCP_COMPLETIONS;
+	if (th_json_is_object(th_json_get(capabilities, "logging")))
+		c->abilities |= TH_MCP_LOGGING;
 	if (th_json_is_object(th_json_get(
 		th_json_get(th_json_get(th_json_get(capabilities, "tasks"), "requests"), "tools"),
 		"call")))

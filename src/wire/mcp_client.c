@@ -141,6 +141,26 @@ static void on_progress(struct th_mcp_client *c, const struct th_json *params)
 	th_buf_deinit(&text);
 }
 
+/* A line of a server's log is shown as progress of the call in whose course it came. */
+static void on_log(struct th_mcp_client *c, const struct th_json *params)
+{
+	struct th_mcp_request *r = th_mcp_asker(c);
+	const struct th_json *data = th_json_get(params, "data");
+	struct th_buf text = TH_BUF_INIT(TH_KIB), json = TH_BUF_INIT(64 * TH_KIB);
+
+	if (r && data) {
+		th_text_line(&text, th_utf8_cut(th_json_get_str(params, "level"), 20), 20);
+		th_buf_add_cstr(&text, ": ");
+		if (!th_json_str(data).ptr)
+			th_json_print(data, &json);
+		th_text_line(
+		    &text, th_utf8_cut(json.len ? th_buf_str(&json) : th_json_str(data), 500), 500);
+		c->ops->progress(c->ctx, r->user, th_buf_str(&text));
+	}
+	th_buf_deinit(&text);
+	th_buf_deinit(&json);
+}
+
 static void on_notification(struct th_mcp_client *c, const struct th_rpc *m)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
@@ -150,6 +170,9 @@ static void on_notification(struct th_mcp_client *c, const struct th_rpc *m)
 	else if (th_str_is(m->method, "notifications/progress") &&
 		 th_json_parse(m->params, &doc, NULL) == TH_OK)
 		on_progress(c, th_json_root(doc));
+	else if (th_str_is(m->method, "notifications/message") &&
+		 th_json_parse(m->params, &doc, NULL) == TH_OK)
+		on_log(c, th_json_root(doc));
 }
 
 static enum th_code noise(struct th_mcp_client *c, struct th_err *err)

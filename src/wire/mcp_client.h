@@ -28,9 +28,11 @@
 
 enum th_mcp_era { TH_MCP_ERA_UNKNOWN, TH_MCP_ERA_LEGACY, TH_MCP_ERA_MODERN };
 
-/* What a server asks the person before it answers a request (elicitation/create); borrowed. */
+/* What a server asks the person (elicitation/create), or the model (sampling/createMessage), before
+ * it answers a request; borrowed. */
 struct th_mcp_question {
-	struct th_str params; /* JSON (mcp_form.h) */
+	struct th_str params; /* JSON (mcp_form.h, mcp_sample.h) */
+	bool sample;          /* it asks the model, not the person */
 	/* Of the older era: it waits for th_mcp_client_reply with that id, and answers then. */
 	struct th_str id;
 	/* Of 2026-07-28: that was its answer; the request is made again with these members, and the
@@ -65,6 +67,7 @@ struct th_mcp_client {
 	const struct th_mcp_client_ops *ops;
 	void *ctx;
 	enum th_mcp_era era;
+	bool samples; /* it may ask the model: to be set before the first word */
 	bool open;
 	bool refused;                                        /* it has refused our revision once */
 	uint64_t ids, discover_id, initialize_id, listen_id; /* 0: not asked, or over */
@@ -101,6 +104,8 @@ uint64_t th_mcp_client_cancel(struct th_mcp_client *c, const void *user, const c
 /* That request will have no answer.  Whose it is, and that it is forgotten; NULL: it is none. */
 void *th_mcp_client_forget(struct th_mcp_client *c, uint64_t id);
 
+/* Does not answer it. */
+void th_mcp_client_refuse(struct th_mcp_client *c, struct th_str id, struct th_str why);
 /* Answers a question of the older era.  `id`: as it was asked; `result`: JSON. */
 void th_mcp_client_reply(struct th_mcp_client *c, struct th_str id, struct th_str result);
 

@@ -29,6 +29,16 @@ static const struct th_mcp_offer offers[] = {
 	  "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"},\"arguments\":{"
 	  "\"type\":\"object\","
 	  "\"additionalProperties\":{\"type\":\"string\"}}},\"required\":[\"name\"]}" },
+	{ "@complete", TH_MCP_COMPLETIONS, "completion/complete", "values",
+	  "Which values an argument of a prompt, or of a form of addresses, of this server may "
+	  "have that begin so.",
+	  "{\"type\":\"object\",\"properties\":{\"ref\":{\"type\":\"object\",\"properties\":{"
+	  "\"type\":{\"enum\":[\"ref/prompt\",\"ref/resource\"]},\"name\":{\"type\":\"string\","
+	  "\"description\":\"Of the prompt.\"},\"uri\":{\"type\":\"string\",\"description\":\"The "
+	  "form "
+	  "of addresses.\"}},\"required\":[\"type\"]},\"argument\":{\"type\":\"object\","
+	  "\"properties\":{\"name\":{\"type\":\"string\"},\"value\":{\"type\":\"string\"}},"
+	  "\"required\":[\"name\",\"value\"]}},\"required\":[\"ref\",\"argument\"]}" },
 };
 
 const struct th_mcp_offer *th_mcp_offer_find(struct th_str name)
@@ -98,7 +108,9 @@ enum th_code th_mcp_offer_result(const struct th_mcp_offer *o, struct th_str res
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	enum th_code code = th_json_parse(result, &doc, err);
-	const struct th_json *list = th_json_get(th_json_root(doc), o->member);
+	const struct th_json *root = th_json_root(doc);
+	const struct th_json *list = th_json_get(
+	    o->ability == TH_MCP_COMPLETIONS ? th_json_get(root, "completion") : root, o->member);
 	struct th_json_iter it = th_json_iter(list);
 	struct th_jw w = th_jw(out);
 

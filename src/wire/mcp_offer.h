@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mcp_offer.h - what a server offers beside tools, as tools that only look:
- * resources and prompts.
+ * resources, prompts, and completion of their arguments.
  *
  * Their own names begin with "@", which no tool of a server may, so that they
  * cannot be taken for one of its own.  A model's arguments are the parameters of
@@ -14,7 +14,13 @@
 #include "base/json.h"
 
 /* What a server says of itself at the beginning; bits. */
-enum th_mcp_ability { TH_MCP_RESOURCES = 1, TH_MCP_PROMPTS = 2, TH_MCP_TASKS = 4 };
+enum th_mcp_ability {
+	TH_MCP_RESOURCES = 1,
+	TH_MCP_PROMPTS = 2,
+	TH_MCP_TASKS = 4,
+	TH_MCP_COMPLETIONS = 8,
+	TH_MCP_LOGGING = 16
+};
 
 struct th_mcp_offer {
 	const char *name; /* "@read_resource" */

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "wire/mcp_offer.h"
+
 void th_mcp_say_call(struct th_mcp_client *c, uint64_t id, const char *method, struct th_str params)
 {
 	struct th_buf out = TH_BUF_INIT(TH_MCP_LINE_MAX);
@@ -38,6 +40,8 @@ void th_mcp_say_capabilities(const struct th_mcp_client *c, struct th_jw *w, con
 	}
 	if (c->ops->asked)
 		th_jw_kraw(w, "elicitation", TH_STR("{\"form\":{},\"url\":{}}"));
+	if (c->ops->asked && c->samples)
+		th_jw_kraw(w, "sampling", TH_STR("{}"));
 	if (modern)
 		th_jw_kraw(w, "extensions", TH_STR("{\"" TH_MCP_META "tasks\":{}}"));
 	th_jw_object_end(w);
@@ -60,6 +64,8 @@ static void put_params(const struct th_mcp_client *c, struct th_str params, uint
 		th_mcp_say_capabilities(c, &w, TH_MCP_META "clientCapabilities", true);
 		th_mcp_say_self(&w, TH_MCP_META "clientInfo");
 	}
+	if (modern && progress && (c->abilities & TH_MCP_LOGGING))
+		th_jw_kstr(&w, TH_MCP_META "logLevel", TH_STR("info"));
 	if (progress)
 		th_jw_kuint(&w, "progressToken", progress);
 	th_jw_object_end(&w);

@@ -38,6 +38,9 @@ TH_NODISCARD enum th_code th_mcp_begin_take(struct th_mcp_client *c, uint64_t id
 
 /* ---- mcp_asked.c ---- */
 
+/* Who is asked or told: whoever waits for the answer in whose course that came, else the newest
+ * call.  NULL: nobody. */
+struct th_mcp_request *th_mcp_asker(struct th_mcp_client *c);
 /* A request of the server's. */
 void th_mcp_asked_take(struct th_mcp_client *c, const struct th_rpc *m);
 /* The first question of an answer (2026-07-28) that a person must answer; roots go along with it.

@@ -32,6 +32,7 @@ TOOLS = [
     {"name": "roots", "description": "What it may work in.", "inputSchema": {"type": "object"}},
     {"name": "slow", "description": "Waits for a file.", "inputSchema": {"type": "object"}},
     {"name": "job", "description": "A task.", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "optional"}},
+    {"name": "capital", "description": "Asks a model.", "inputSchema": {"type": "object"}},
     {"name": "structured", "description": "No text.", "inputSchema": {"type": "object"}},
     {"name": "odd name/\u202e", "description": "bell \u0007 and \u001b[31mred", "inputSchema": {"type": "object"}},
     {"name": "no_object", "description": "Its schema is none.", "inputSchema": {"type": "string"}},
@@ -49,6 +50,7 @@ class Server:
         self.ids = 1000
         self.asked = None
         self.tasks = {}
+        self.can = {}
         self.log = open("received.jsonl", "a", encoding="utf-8")
 
     def say(self, message):
@@ -75,9 +77,14 @@ class Server:
 
     def hear(self, m):
         if "method" in m:
+            self.can = m.get("params", {}).get("capabilities", self.can)
             self.on(m)
+        elif "error" in m:
+            self.text(self.asked, "refused: " + m["error"]["message"])
         elif m.get("id") == self.ids and self.asked:
-            if "roots" in m["result"]:
+            if "role" in m["result"]:
+                self.text(self.asked, "it is " + m["result"]["content"]["text"])
+            elif "roots" in m["result"]:
                 self.text(self.asked, m["result"]["roots"][0]["uri"])
             else:
                 self.register(self.asked, m["result"])
@@ -108,7 +115,7 @@ class Server:
     def on_server_discover(self, m, params):
         if self.options.fault == "no_start":
             time.sleep(3600)
-        self.result(m, supportedVersions=[MODERN], capabilities={"tools": {"listChanged": True}, "resources": {}, "prompts": {}}, ttlMs=0, cacheScope="private",
+        self.result(m, supportedVersions=[MODERN], capabilities={"tools": {"listChanged": True}, "resources": {}, "prompts": {}, "completions": {}, "logging": {}}, ttlMs=0, cacheScope="private",
                     _meta={META + "serverInfo": {"name": self.options.name, "version": "2"}})
 
     def on_initialize(self, m, params):
@@ -125,6 +132,10 @@ class Server:
             self.result(m, contents=[{"uri": "note://1", "mimeType": "text/plain", "text": "first note"}])
         else:
             self.error(m, -32602, "no such note")
+
+    def on_completion_complete(self, m, params):
+        assert params["ref"] == {"type": "ref/prompt", "name": "p"}
+        self.result(m, completion={"values": [v for v in ("Ann", "Anton", "Bob") if v.startswith(params["argument"]["value"])]})
 
     def on_prompts_get(self, m, params):
         self.result(m, messages=[{"role": "user", "content": {"type": "text", "text": "Write to " + params["arguments"]["who"]}}])
@@ -181,6 +192,8 @@ class Server:
         elif name == "long":
             self.text(m, "begin " + "0123456789\n" * 20000 + " end")
         elif name == "steps":
+            if self.era == "legacy" or params["_meta"].get(META + "logLevel") == "info":
+                self.say({"method": "notifications/message", "params": {"level": "info", "logger": "x", "data": "log\u001b[2J line"}})
             token = params["_meta"]["progressToken"]
             for i in (1, 2):
                 self.say({"method": "notifications/progress",
@@ -210,12 +223,29 @@ class Server:
             self.ask_roots(m, params)
         elif name == "register":
             self.ask_who(m, params)
+        elif name == "capital":
+            self.ask_model(m, params)
         elif name == "job":
             self.begin_task(m, params)
         elif name == "late":
             self.text(m, "late indeed")
         else:
             self.text(m, "called " + name)
+
+    def ask_model(self, m, params):
+        question = {"maxTokens": 100, "messages": [{"role": "user", "content": {"type": "text", "text": "What is the capital?"}}]}
+        can = params["_meta"].get(META + "clientCapabilities", {}) if self.era == "modern" else self.can
+        if "sampling" not in can:
+            self.text(m, "no model")
+        elif self.era == "legacy":
+            self.ids += 1
+            self.say({"id": self.ids, "method": "sampling/createMessage", "params": question})
+            self.asked = m
+        elif "inputResponses" in params:
+            self.text(m, "it is " + params["inputResponses"]["q"]["content"]["text"])
+        else:
+            self.say({"id": m["id"], "result": {"resultType": "input_required", "inputRequests": {
+                "q": {"method": "sampling/createMessage", "params": question}}}})
 
     def begin_task(self, m, params):
         """Until the file `go` is there; where it is to ask, until somebody has answered, too."""

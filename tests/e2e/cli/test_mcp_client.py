@@ -68,6 +68,7 @@ class Client(test_kill.Killing):
                 self.assertIn("left out", long["output"])
                 self.assertEqual(long["evidence"]["full_output"]["size"], 220010)
                 self.assertEqual(steps["output"], "both steps")
+                self.assertRegex(self.shown, r"progress   t_\w+: info: log\\x1b\[2J line")  # its stream does not say which call's
                 self.assertIn("progress   t_steps: 1 of 2: step\\x1b[2J", self.shown)
                 self.assertEqual(roots["output"], "file://%s" % self.work)
                 self.assertEqual(json.loads(structured["output"]), {"answer": 42})
@@ -106,15 +107,17 @@ class Client(test_kill.Killing):
     def test_offers(self):
         """Resources and prompts are tools that look, where allow names them; a tool of the server cannot be taken for one."""
         agent = self.agent("--era", "modern", allow=["add", "@*"], deny=["@*_templates"])
-        listed, read, none, prompt = self.ask(agent, call("t_list_resources"), call("t_read_resource", uri="note://1"),
-                                              call("t_read_resource", uri="note://2"), call("t_get_prompt", name="p", arguments={"who": "Ann"}))
+        listed, read, none, prompt, complete = self.ask(agent, call("t_list_resources"), call("t_read_resource", uri="note://1"),
+                                              call("t_read_resource", uri="note://2"), call("t_get_prompt", name="p", arguments={"who": "Ann"}),
+                                                        call("t_complete", ref={"type": "ref/prompt", "name": "p"}, argument={"name": "who", "value": "An"}))
         self.assertIn("note://1", listed["output"])
         self.assertIn('There are more: cursor "2"', listed["output"])
         self.assertIn("first note", str(read["output"]))
         self.assertEqual(none["status"], "failed")
         self.assertIn("Write to Ann", str(prompt["output"]))
+        self.assertEqual(complete["output"], '["Ann","Anton"]')
         self.assertEqual({t["tool"]: t["class"] for t in self.told("one")["tools"]},
-                         {"add": "W", "@list_resources": "R", "@read_resource": "R", "@list_prompts": "R", "@get_prompt": "R"})
+                         {"add": "W", "@list_resources": "R", "@read_resource": "R", "@list_prompts": "R", "@get_prompt": "R", "@complete": "R"})
 
     def test_person(self):
         """A server asks the person: the call waits without its clock, the answer is an event, and the server gets it in its form."""

@@ -9,6 +9,38 @@ from test_mcp_client import Http, call
 
 
 class Ways(Http):
+    def sample(self, era, policy, name, *words, code=0):
+        """A call of the tool that asks the model, and what a person says of that; its outcome, and what the model was asked."""
+        agent = self.agent("--era", era, allow=["capital"], **({"sampling": policy} if policy else {}))
+        agent.write_text(agent.read_text() + "instructions: our-own-words\n")
+        asked = {"if": [{"first_user": "What is the capital?"}], "parts": [{"text": "Paris"}],
+                 "expect": [{"body": {"not_contains": "our-own-words"}}, {"body": {"not_contains": "t_capital"}}]}
+        self.serve({"branch": [asked, {"parts": [call("t_capital")]}]}, {"parts": [{"text": "Well."}]})
+        self.good("run", "-a", agent, "-s", name, "go", code=3 if words else 0)
+        if words:
+            self.good(*words)
+            self.good("resume", name)
+        self.standin.end()
+        (outcome,) = self.outcomes(name)
+        return outcome, [e["data"] for e in self.events(name) if e["kind"] == "sampled"]
+
+    def test_samples(self):
+        """A server asks the model: not without the agent file's word, with a person's or without; the model gets nothing of the session."""
+        for era in ("modern", "legacy"):
+            with self.subTest(era=era):
+                outcome, sampled = self.sample(era, None, era + "-off")
+                self.assertEqual((outcome["output"], sampled), ("no model", []))
+                outcome, (sampled,) = self.sample(era, "allow", era + "-allow")
+                self.assertEqual((outcome["status"], outcome["output"]), ("done", "it is Paris"))
+                self.assertEqual(sampled["answer"]["content"], {"type": "text", "text": "Paris"})
+                self.assertEqual(sampled["usage"]["requests"], 1)
+                outcome, (sampled,) = self.sample(era, "ask", era + "-yes", "answer", era + "-yes", "yes")
+                self.assertEqual(outcome["output"], "it is Paris")
+                name = era + "-no"
+                outcome, sampled = self.sample(era, "ask", name, "answer", name, "no")
+                self.assertEqual((outcome["status"], sampled), ("done" if era == "legacy" else "failed", []))
+                self.assertIn("was not allowed", json.dumps(outcome["output"]))
+
     def test_old(self):
         """HTTP+SSE of 2024-11-05, found by what it refuses: calls, a token, a stream that ends, and a place that is another's."""
         self.env["MCP_TOKEN"] = "secret-token-1234"

@@ -270,6 +270,37 @@ static void test_task(void **state)
 	place_deinit(&p);
 }
 
+/* A server that may ask the model, and one that may not; lines of a log, which nobody obeys. */
+static void test_sample_and_log(void **state)
+{
+	struct place p;
+
+	(void)state;
+	for (int may = 0; may < 2; may++) {
+		p = (struct place){ 0 };
+		th_buf_init(&p.sent, 4 * TH_MIB);
+		th_buf_init(&p.seen, TH_MIB);
+		th_mcp_client_init(&p.client, &ops, &p, TH_MCP_ERA_MODERN, TH_STR(""));
+		p.client.samples = may;
+		th_mcp_client_begin(&p.client);
+		ask(&p, "a");
+		assert_int_equal(was_sent(&p, "\"sampling\":{}"), may);
+		take(&p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{"
+			 "\"level\":\"info\",\"data\":{\"a\":\"\\u001b[2J\"}}}");
+		assert_non_null(strstr(p.seen.ptr, "a is at info: {\"a\":\""));
+		assert_null(strchr(p.seen.ptr, 27));
+		th_buf_clear(&p.seen);
+		take(&p, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"resultType\":"
+			 "\"input_required\",\"inputRequests\":{\"k\":{\"method\":"
+			 "\"sampling/createMessage\",\"params\":{\"maxTokens\":1}}}}}");
+		assert_string_equal(
+		    p.seen.ptr, may ? "a is asked {\"maxTokens\":1} as \"k\", state , inputs {}\n"
+				    : "a failed: the server asks for sampling/createMessage, which "
+				      "is not offered to it\n");
+		place_deinit(&p);
+	}
+}
+
 #define QUESTION(id)                                                                        \
 	"{\"jsonrpc\":\"2.0\",\"id\":" id ",\"result\":{\"resultType\":\"input_required\"," \
 	"\"requestState\":\"s\",\"inputRequests\":{\"k\":{\"method\":\"roots/list\"}}}}"
@@ -374,10 +405,11 @@ static void test_person(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_modern),    cmocka_unit_test(test_person),
-		cmocka_unit_test(test_legacy),    cmocka_unit_test(test_silent),
-		cmocka_unit_test(test_questions), cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_refused),   cmocka_unit_test(test_task),
+		cmocka_unit_test(test_modern),         cmocka_unit_test(test_person),
+		cmocka_unit_test(test_legacy),         cmocka_unit_test(test_silent),
+		cmocka_unit_test(test_questions),      cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_refused),        cmocka_unit_test(test_task),
+		cmocka_unit_test(test_sample_and_log),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "driver/mcp_sample.h"
+
+#include <stdlib.h>
+
+#include "core/plan.h"
+#include "driver/calls.h"
+#include "driver/log.h"
+#include "driver/mcp_tools.h"
+#include "driver/queue.h"
+#include "driver/side_request.h"
+#include "wire/mcp_sample.h"
+
+struct th_sampling {
+	struct th_sampling *next;
+	uint64_t call_seq;
+	struct th_side_request *request;
+	struct th_side_usage usage;
+	struct th_agent agent; /* the session's, without what is its own */
+	struct th_agent_model_settings settings;
+	struct th_buf answer; /* what the server gets */
+};
+
+static void sampling_free(struct th_live *l, struct th_sampling *s)
+{
+	struct th_sampling **at = &l->samplings;
+
+	while (*at != s)
+		at = &(*at)->next;
+	*at = s->next;
+	th_side_cancel(l, s->request);
+	th_buf_deinit(&s->answer);
+	free(s);
+}
+
+void th_live_mcp_samples_free(struct th_live *l)
+{
+	while (l->samplings)
+		sampling_free(l, l->samplings);
+}
+
+int th_live_mcp_sample_policy(const struct th_live *l, const struct th_call *c,
+			      const char **ret_why)
+{
+	const struct th_tool_row *row = th_live_row(l, c);
+	int64_t policy = row && row->mcp ? row->mcp->server->sampling : TH_MCP_SAMPLING_OFF;
+
+	*ret_why = policy == TH_MCP_SAMPLING_OFF ? "the agent file does not allow it"
+						 : "it had as many answers as one call may have";
+	if (policy == TH_MCP_SAMPLING_OFF || c->samples > TH_MCP_SAMPLES_MAX)
+		return 0;
+	return policy == TH_MCP_SAMPLING_ALLOW ? 1 : -1;
+}
+
+static struct th_call *call_of(struct th_live *l, const struct th_sampling *s)
+{
+	for (size_t i = 0; i < l->fold.call_count; i++)
+		if (l->fold.calls[i].call_seq == s->call_seq)
+			return &l->fold.calls[i];
+	return NULL;
+}
+
+static void write_sampled(struct th_live *l, const struct th_call *c, const struct th_sampling *s,
+			  const struct th_err *failed)
+{
+	struct th_buf usage TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_jw w = th_jw(&usage);
+	struct th_ev_sampled d = {
+		.call_id = c->call_id,
+		.answer = failed ? TH_STR("") : th_buf_str(&s->answer),
+		.failed = failed ? th_str_of(failed->msg) : TH_STR(""),
+	};
+
+	if (s->usage.requests) {
+		th_jw_object(&w);
+		th_side_print(&s->usage, &w);
+		th_jw_object_end(&w);
+		d.usage = th_buf_str(&usage);
+	}
+	th_live_write_event(l, TH_EV_SAMPLED, TH_SOURCE_ENVIRONMENT, c->call_seq, c->call_id, &d);
+}
+
+static bool read_answer(struct th_live *l, void *ctx, struct th_str items, struct th_err *err)
+{
+	struct th_sampling *s = ctx;
+	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+	struct th_next next;
+
+	th_arena_init(&memory, TH_TURN_MEMORY_MAX);
+	if (th_plan_answer(items, &memory, &text, &next, err))
+		return false;
+	if (next.kind != TH_NEXT_FINAL || next.refusal) {
+		th_fail(err, TH_EPROTO, "%s",
+			next.refusal ? "the model refused to answer"
+				     : "the model called a tool instead");
+		return false;
+	}
+	th_mcp_sample_answer(th_buf_str(&text), l->options.model, &s->answer);
+	return th_buf_check(&s->answer, "the model's answer", err) == TH_OK;
+}
+
+/* Its call goes on with what came of it, unless the run was paused or stopped meanwhile: then a
+ * resume finds the event. */
+static void sampled(struct th_live *l, void *ctx, const struct th_err *err)
+{
+	struct th_sampling *s = ctx;
+	struct th_call *c = call_of(l, s);
+
+	s->request = NULL;
+	if (c && c->phase == TH_CALL_CLEARED && c->emitted)
+		write_sampled(l, c, s, err);
+	sampling_free(l, s);
+	if (c && !l->lost && c->phase == TH_CALL_CLEARED &&
+	    (l->fold.state == TH_STATE_RUNNING || l->fold.state == TH_STATE_WAITING))
+		th_live_intend(l, c);
+}
+
+static enum th_code put_content(const struct th_call *c, struct th_buf *content,
+				int64_t *ret_tokens, struct th_err *err)
+{
+	struct th_json_doc *params TH_CLEANUP(th_json_freep) = NULL;
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MCP_FORM_MAX);
+	struct th_jw w = th_jw(content);
+	enum th_code code = th_json_parse(th_json_raw_get(c->form, "params"), &params, err);
+
+	if (!code)
+		code = th_mcp_sample_prompt(th_json_root(params), &text, ret_tokens, err);
+	th_jw_str(&w, th_buf_str(&text));
+	return code ? code : th_buf_check(content, "what the server asks the model", err);
+}
+
+static void begin(struct th_live *l, struct th_call *c)
+{
+	struct th_buf content TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_MCP_FORM_MAX);
+	struct th_sampling *s = th_alloc(sizeof(*s));
+	struct th_side_ask a = { .kind = TH_SIDE_SAMPLER,
+				 .options = l->options,
+				 .base_url = l->resolved->base_url,
+				 .usage = &s->usage,
+				 .read = read_answer,
+				 .done = sampled,
+				 .ctx = s };
+	struct th_err err = { 0 };
+	int64_t tokens = 0;
+
+	s->call_seq = c->call_seq;
+	s->next = l->samplings;
+	l->samplings = s;
+	th_buf_init(&s->answer, TH_MCP_ANSWER_MAX);
+	s->settings = l->options.agent->settings
+			  ? *l->options.agent->settings
+			  : (struct th_agent_model_settings){ TH_SETTINGS_UNSET };
+	s->settings.tool_choice = TH_STR("");
+	s->settings.background = false;
+	s->agent = *l->options.agent;
+	s->agent.instructions = s->agent.hosted_tools = TH_STR("");
+	s->agent.settings = &s->settings;
+	a.options.agent = &s->agent;
+	a.options.tools = NULL;
+	a.options.tool_count = 0;
+	a.options.has_computer = false;
+	a.options.previous = TH_STR("");
+	a.options.conversation = false;
+	a.options.choice = (struct th_tool_choice){ 0 };
+	a.options.format = (struct th_output_format){ 0 };
+	if (!put_content(c, &content, &tokens, &err)) {
+		s->settings.max_output_tokens = s->settings.max_output_tokens > 0
+						    ? TH_MIN(s->settings.max_output_tokens, tokens)
+						    : tokens;
+		a.output_max = tokens;
+		a.content = th_buf_str(&content);
+		if (!th_side_request(l, &a, &s->request, &err))
+			return;
+	}
+	sampled(l, s, &err);
+}
+
+bool th_live_mcp_samples(struct th_live *l, struct th_call *c)
+{
+	bool yes = !c->reason.len || th_str_ieq(th_str_trim(c->reason), TH_STR(TH_MCP_SAMPLE_YES));
+
+	if (c->phase != TH_CALL_CLEARED || !c->sample || c->sample_over || !c->approved || !yes)
+		return false;
+	for (const struct th_sampling *s = l->samplings; s; s = s->next)
+		if (s->call_seq == c->call_seq)
+			return true; /* it was paused, and its answer comes */
+	begin(l, c);
+	return true;
+}
