@@ -45,7 +45,9 @@ static void pty_free(struct pty *p)
 	th_timer_stop(&p->timer);
 	if (p->pty)
 		th_pty_close(p->pty);
-	if (p->marker[0])
+	/* What it forked while it was being killed; what a program leaves behind by itself lives.
+	 */
+	if (p->marker[0] && (p->timed_out || p->cancelled))
 		th_child_kill_marked(p->marker);
 	th_mask_stream_deinit(&p->mask);
 	free(p);

@@ -363,6 +363,9 @@ class Cua(serving.Served):
         for method, more in (("GET", ""), ("GET", "/stream"), ("POST", "/stdin"), ("POST", "/resize")):
             gone = self.request(method, path + more, "{}" if method == "POST" else None, X_API_Key=TOKEN)
             self.assertEqual((gone.status, gone.json()), (404, {"detail": "PTY session 1 not found"}))
+        # A program that it leaves behind lives, as one of run_command does.
+        self.assertEqual(self.follow(self.pty(command="trap '' HUP; sleep 998.5 </dev/null >/dev/null 2>&1 & exit 0")["pid"])[1], 0)
+        self.done("run_command", {"stdout": "", "stderr": "", "return_code": 0}, command="pkill -f '^sleep 998[.]5'")
         self.bad_terminals()
 
     def bad_terminals(self):
