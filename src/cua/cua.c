@@ -254,6 +254,13 @@ static void on_request(void *ctx, struct th_http_request *r)
 	routes[route_of(a, &path)].fn(ctx, a);
 }
 
+static void on_end(void *ctx, struct th_http_request *r, int status, uint64_t sent)
+{
+	const struct th_cua *c = ctx;
+
+	th_access_end(c->server, r, status, sent);
+}
+
 static void on_connection(void *ctx, int fd)
 {
 	struct th_cua *c = ctx;
@@ -265,7 +272,9 @@ static void on_connection(void *ctx, int fd)
 
 static enum th_code begin(struct th_server *s, struct th_err *err)
 {
-	struct th_http_handlers own = { .on_head = on_head, .on_request = on_request };
+	struct th_http_handlers own = { .on_head = on_head,
+					.on_request = on_request,
+					.on_end = on_end };
 	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_PATH_LEN_MAX);
 	const char *options[] = { "folder", NULL, NULL };
 	struct thole_error e;

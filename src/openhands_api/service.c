@@ -86,7 +86,7 @@ static void other(struct th_access *a)
 #define SMALL TH_SERVE_SMALL_MAX
 
 // clang-format off
-static const struct th_route routes[] = {
+static const struct th_route door_routes[] = {
 	{ "GET", "/health", 0, get_health, 0, NULL, NULL, NULL },
 	{ "GET", "/alive", 0, get_health, 0, NULL, NULL, NULL },
 	{ "GET", "/ready", 0, get_ready, 0, NULL, NULL, NULL },
@@ -126,7 +126,7 @@ static enum th_code begin(struct th_server *s, struct th_err *err)
 	*o = (struct th_oh){ .server = s,
 			     .door = { .server = s,
 				       .service = &th_service_openhands,
-				       .routes = routes,
+				       .routes = door_routes,
 				       .other = other } };
 	s->openhands = o;
 	return th_door_begin(&o->door, s->o.openhands, "--openhands", err);

@@ -305,15 +305,13 @@ static void on_gone(void *ctx, struct th_http_request *r)
 		a->gone(a);
 }
 
-static void on_end(void *ctx, struct th_http_request *r, int status, uint64_t sent)
+void th_access_end(struct th_server *s, struct th_http_request *r, int status, uint64_t sent)
 {
-	struct th_access *a = th_http_data(r);
-	struct th_server *s = a->server;
+	struct th_access *a = th_http_data(r); /* NULL: its head could not be read */
 
-	(void)ctx;
 	/* A socket that the server's end cuts, or an answer that waits for the store: its owner is
 	 * told as if the peer had left.  Who closes one by himself has let go of it before. */
-	if (s->closing && (a->message || a->reads) && a->gone)
+	if (s->closing && a && (a->message || a->reads) && a->gone)
 		a->gone(a);
 	s->metrics.answers[status >= 100 && status < 600 ? status / 100 : 0]++;
 	th_journal_request(s, r, a, status, sent);
@@ -326,5 +324,4 @@ void th_access_handlers(struct th_http_handlers *h)
 	h->on_message = on_message;
 	h->on_room = on_room;
 	h->on_gone = on_gone;
-	h->on_end = on_end;
 }

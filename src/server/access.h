@@ -55,8 +55,10 @@ struct th_access {
 	void *ctx;
 };
 
-/* What happens to a request after its head, but for on_request: the same for all listeners. */
+/* What happens to a request between its head and its end, but for on_request: the same for all
+ * listeners. */
 void th_access_handlers(struct th_http_handlers *h);
+void th_access_end(struct th_server *s, struct th_http_request *r, int status, uint64_t sent);
 
 /* ---- answers (access.c): the access is over afterwards ---- */
 

@@ -69,6 +69,13 @@ static void on_request(void *ctx, struct th_http_request *r)
 	a->route->fn(a);
 }
 
+static void on_end(void *ctx, struct th_http_request *r, int status, uint64_t sent)
+{
+	const struct th_door *f = ctx;
+
+	th_access_end(f->server, r, status, sent);
+}
+
 static void on_connection(void *ctx, int fd)
 {
 	struct th_door *f = ctx;
@@ -79,7 +86,9 @@ static void on_connection(void *ctx, int fd)
 enum th_code th_door_begin(struct th_door *f, struct th_str address, const char *option,
 			   struct th_err *err)
 {
-	struct th_http_handlers h = { .on_head = on_head, .on_request = on_request, .ctx = f };
+	struct th_http_handlers h = {
+		.on_head = on_head, .on_request = on_request, .on_end = on_end, .ctx = f
+	};
 	enum th_code code;
 
 	th_access_handlers(&h);

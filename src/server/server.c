@@ -51,6 +51,11 @@ static void on_request(void *ctx, struct th_http_request *r)
 		a->route->fn(a);
 }
 
+static void on_end(void *ctx, struct th_http_request *r, int status, uint64_t sent)
+{
+	th_access_end(ctx, r, status, sent);
+}
+
 static void on_connection(void *ctx, int fd)
 {
 	struct th_server *s = ctx;
@@ -230,9 +235,9 @@ enum th_code th_server_reload(struct th_server *s, struct th_str serve, struct t
 
 static enum th_code start(struct th_server *s, struct th_err *err)
 {
-	struct th_http_handlers handlers = { .on_head = on_head,
-					     .on_request = on_request,
-					     .ctx = s };
+	struct th_http_handlers handlers = {
+		.on_head = on_head, .on_request = on_request, .on_end = on_end, .ctx = s
+	};
 	struct thole_error e;
 	enum th_code code = th_server_reload(s, s->o.serve, err);
 

@@ -4,6 +4,7 @@
 import http.client
 import json
 import re
+import socket
 import uuid
 import unittest
 
@@ -319,6 +320,15 @@ class Doors(Faces):
         for query in ("page_id=none", "page_id=" + str(uuid.uuid4())):
             self.assertEqual(self.call("GET", self.path(c, "/events/search?" + query)).status, 404, query)
         self.assertEqual(self.call("POST", self.path(c, "/run"), b" " * (65 << 10)).status, 413)
+
+    def test_heads_that_are_none(self):
+        self.begin()
+        for bad in (b"GET /health HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00", b"GET / HTTP/9.9\r\nHost: 127.0.0.1\r\n\r\n",
+                    b"POST /api/conversations HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}"):
+            with socket.create_connection(("127.0.0.1", self.port), house.SECONDS) as peer:
+                peer.sendall(bad)
+                self.assertIn(peer.recv(100).split(b" ")[1:2], ([b"400"], [b"403"], [b"505"]), bad)
+        self.good_call("GET", "/health", who=None)
 
     def test_where_it_listens(self):
         self.begin()
