@@ -14,6 +14,8 @@
 
 #define TH_OH_MEMBER "thole_openhands"
 
+extern const char th_oh_doc[]; /* docs.c */
+
 struct th_oh_held;
 struct th_oh_socket;
 

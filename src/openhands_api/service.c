@@ -175,6 +175,7 @@ static void end(struct th_server *s)
 
 const struct th_service th_service_openhands = {
 	.name = "openhands",
+	.doc = th_oh_doc,
 	.begin = begin,
 	.sweep = sweep,
 	.finish = finish,
