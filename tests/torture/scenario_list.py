@@ -47,6 +47,25 @@ LOOK = tool("look", 'echo "saw-$w"', **{"class": "read"})
 SEND = tool("send", 'echo "$THOLE_EFFECT_ID/$w" >> effects; echo "sent-$w"', **{"class": "keyed"})
 
 
+# A server of tools (MCP) in a shell.  Of what begins with "m" it asks a model before it does anything.
+SERVE = r"""
+end() { printf '{"jsonrpc":"2.0","id":%s,"result":{"resultType":%s}}\n' "$id" "$1"; }
+while IFS= read -r line; do
+  id=${line#*'"id":'}; id=${id%%,*}; w=${line#*'"what":"'}; w=${w%%'"'*}
+  case $line in
+    *'"tools/list"'*) end '"complete","tools":[{"name":"act","inputSchema":{"type":"object"}}]' ;;
+    *'"what":"m'*'"inputResponses"'*) echo "$w" >> effects; end '"complete","content":[{"type":"text","text":"did-'"$w"' by Paris"}]' ;;
+    *'"what":"m'*) end '"input_required","inputRequests":{"q":{"method":"sampling/createMessage","params":{"maxTokens":9,"messages":[{"role":"user","content":{"type":"text","text":"Where is '"$w"'?"}}]}}}' ;;
+    *'"tools/call"'*) echo "$w" >> effects; end '"complete","content":[{"type":"text","text":"did-'"$w"'"}]' ;;
+  esac
+done
+"""
+
+
+def server(**more):
+    return {"name": "s", "command": ["/bin/sh", "-c", SERVE], "revision": "2026-07-28", **more}
+
+
 def agent(*tools, **more):
     return {"name": "one", "model": "gpt-5.4", "instructions": "You are one.", "tools": list(tools) or ["none"], **more}
 
@@ -194,4 +213,8 @@ SCENARIOS = [
     Scenario("rules", agent(ACT, rules=[{"tool": "act", "arguments": {"what": "bad*"}, "decide": "refuse", "message": "never"},
                                         {"tool": "act", "arguments": {"what": "w2"}, "decide": "ask"}]),
              [(FIRST, act("w1", "bad1", "w2")), (("out:c_bad1",), say("over"))], effects=("w1", "w2")),
+    Scenario("server", agent(mcp_servers=[server()]),
+             [(FIRST, act("w1", by="s_act")), (SECOND, act("w2", "w3", by="s_act")), (("out:c_w3",), say("over"))], effects=("w1", "w2", "w3")),
+    Scenario("server that asks", agent(mcp_servers=[server(sampling="ask")]),
+             [(FIRST, act("w1", "m1", by="s_act")), (("Where is m1",), say("Paris")), (("out:c_m1",), say("over"))], effects=("w1", "m1")),
 ]

@@ -44,7 +44,7 @@ KEPT = {
     "approval_decided": ("call_id", "approve", "always", "message"), "intent": ("call_id", "class", "tool"),
     "outcome": ("call_id", "status", "output", "fails"), "guardrail": ("name", "stage", "tripped", "agent", "call_id", "message"),
     "delegation_started": ("call_id",), "delegation_finished": ("call_id", "output"), "handoff": ("from", "to", "call_id"), "code": ("use", "name", "agent", "answer"), "error": ("class", "message"),
-    "final": ("output", "status", "instead_of"), "condensation": ("name", "summary", "fallback", "items", "left_out"),
+    "mcp_tools": ("server", "tools"), "question": ("call_id", "arguments"), "sampled": ("call_id", "answer"), "final": ("output", "status", "instead_of"), "condensation": ("name", "summary", "fallback", "items", "left_out"),
 }
 
 
