@@ -345,7 +345,13 @@ def options():
 def main():
     with open("server.pid", "a", encoding="ascii") as f:
         f.write("%d\n" % os.getpid())
-    Server(options()).run()
+    given = options()
+    with open("starts", "a+", encoding="ascii") as f:
+        f.write("%f\n" % time.monotonic())
+        f.seek(0)
+        if given.fault == "flaky" and len(f.readlines()) in (2, 3):
+            sys.exit("not today")
+    Server(given).run()
 
 
 if __name__ == "__main__":

@@ -41,6 +41,20 @@ class Ways(Http):
                 self.assertEqual((outcome["status"], sampled), ("done" if era == "legacy" else "failed", []))
                 self.assertIn("was not allowed", json.dumps(outcome["output"]))
 
+    def test_restarts(self):
+        """A server that ends is started again for the next call, later each time that it ends without an answer."""
+        agent = self.agent("--fault", "flaky", allow=["crash", "add"], revision="2026-07-28")
+        self.serve({"parts": [call("t_crash")]}, *[{"parts": [call("t_add", a=1, b=n)]} for n in (1, 2, 3)], {"parts": [{"text": "Well."}]})
+        self.good("run", "-a", agent, "-s", "r", "go")
+        crash, *early, add = self.outcomes("r")
+        self.assertEqual(crash["status"], "unknown")
+        self.assertEqual([(o["status"], "not today" in json.dumps(o["output"])) for o in early], 2 * [("unknown", True)])
+        self.assertEqual((add["status"], add["output"]), ("done", "4"))
+        self.assertEqual(len(self.received("tools/call")), 2)
+        starts = [float(line) for line in (self.work / "starts").read_text().split()]
+        for gap, least in zip((b - a for a, b in zip(starts, starts[1:])), (0.5, 1, 2), strict=True):
+            self.assertGreaterEqual(gap, least)
+
     def test_old(self):
         """HTTP+SSE of 2024-11-05, found by what it refuses: calls, a token, a stream that ends, and a place that is another's."""
         self.env["MCP_TOKEN"] = "secret-token-1234"
