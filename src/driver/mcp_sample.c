@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "core/plan.h"
-#include "driver/calls.h"
 #include "driver/log.h"
 #include "driver/mcp_tools.h"
 #include "driver/queue.h"
@@ -14,6 +13,7 @@
 struct th_sampling {
 	struct th_sampling *next;
 	uint64_t call_seq;
+	th_sampled_fn *then;
 	struct th_side_request *request;
 	struct th_side_usage usage;
 	struct th_agent agent; /* the session's, without what is its own */
@@ -106,6 +106,7 @@ static void sampled(struct th_live *l, void *ctx, const struct th_err *err)
 {
 	struct th_sampling *s = ctx;
 	struct th_call *c = call_of(l, s);
+	th_sampled_fn *then = s->then;
 
 	s->request = NULL;
 	if (c && c->phase == TH_CALL_CLEARED && c->emitted)
@@ -113,7 +114,7 @@ static void sampled(struct th_live *l, void *ctx, const struct th_err *err)
 	sampling_free(l, s);
 	if (c && !l->lost && c->phase == TH_CALL_CLEARED &&
 	    (l->fold.state == TH_STATE_RUNNING || l->fold.state == TH_STATE_WAITING))
-		th_live_intend(l, c);
+		then(l, c);
 }
 
 static enum th_code put_content(const struct th_call *c, struct th_buf *content,
@@ -130,7 +131,7 @@ static enum th_code put_content(const struct th_call *c, struct th_buf *content,
 	return code ? code : th_buf_check(content, "what the server asks the model", err);
 }
 
-static void begin(struct th_live *l, struct th_call *c)
+static void begin(struct th_live *l, struct th_call *c, th_sampled_fn *then)
 {
 	struct th_buf content TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_MCP_FORM_MAX);
 	struct th_sampling *s = th_alloc(sizeof(*s));
@@ -145,6 +146,7 @@ static void begin(struct th_live *l, struct th_call *c)
 	int64_t tokens = 0;
 
 	s->call_seq = c->call_seq;
+	s->then = then;
 	s->next = l->samplings;
 	l->samplings = s;
 	th_buf_init(&s->answer, TH_MCP_ANSWER_MAX);
@@ -176,7 +178,7 @@ static void begin(struct th_live *l, struct th_call *c)
 	sampled(l, s, &err);
 }
 
-bool th_live_mcp_samples(struct th_live *l, struct th_call *c)
+bool th_live_mcp_samples(struct th_live *l, struct th_call *c, th_sampled_fn *then)
 {
 	bool yes = !c->reason.len || th_str_ieq(th_str_trim(c->reason), TH_STR(TH_MCP_SAMPLE_YES));
 
@@ -185,6 +187,6 @@ bool th_live_mcp_samples(struct th_live *l, struct th_call *c)
 	for (const struct th_sampling *s = l->samplings; s; s = s->next)
 		if (s->call_seq == c->call_seq)
 			return true; /* it was paused, and its answer comes */
-	begin(l, c);
+	begin(l, c, then);
 	return true;
 }
