@@ -116,10 +116,23 @@ static bool call(const char *url, struct th_str tool, const struct th_json *sche
 	return good && !login_wanted(url);
 }
 
-/* A value for each member that the schema demands. */
-static void put_arguments(const struct th_json *schema, struct th_buf *out)
+static const struct th_json *schema_of(const struct th_json *tools, struct th_str name)
+{
+	struct th_json_iter it = th_json_iter(tools);
+
+	while (th_json_is_array(tools) && th_json_next(&it))
+		if (th_str_eq(th_json_get_str(it.val, "name"), name))
+			return th_json_get(it.val, "inputSchema");
+	return NULL;
+}
+
+/* A value for each member that the schema demands.  One that is called schema is given that of the
+ * suite's own tool, as it was read. */
+static void put_arguments(const struct th_json *tools, const struct th_json *schema,
+			  struct th_buf *out)
 {
 	struct th_json_iter it = th_json_iter(th_json_get(schema, "properties"));
+	const struct th_json *focal = schema_of(tools, TH_STR("json_schema_2020_12_tool"));
 	struct th_jw w = th_jw(out);
 
 	th_jw_object(&w);
@@ -133,22 +146,14 @@ static void put_arguments(const struct th_json *schema, struct th_buf *out)
 			th_jw_bool(&w, true);
 		else if (th_str_is(type, "array"))
 			th_jw_raw(&w, TH_STR("[]"));
+		else if (th_str_is(it.key, "schema") && focal)
+			th_jw_json(&w, focal);
 		else if (th_str_is(type, "object"))
 			th_jw_raw(&w, TH_STR("{}"));
 		else
 			th_jw_str(&w, TH_STR("text"));
 	}
 	th_jw_object_end(&w);
-}
-
-static const struct th_json *schema_of(const struct th_json *tools, struct th_str name)
-{
-	struct th_json_iter it = th_json_iter(tools);
-
-	while (th_json_is_array(tools) && th_json_next(&it))
-		if (th_str_eq(th_json_get_str(it.val, "name"), name))
-			return th_json_get(it.val, "inputSchema");
-	return NULL;
 }
 
 /* Those that the suite wants, else each once. */
@@ -189,7 +194,7 @@ static bool call_all(const char *url)
 		const struct th_json *schema = th_json_get(it.val, "inputSchema");
 		struct th_buf arguments = TH_BUF_INIT(TH_MIB);
 
-		put_arguments(schema, &arguments);
+		put_arguments(it.parent, schema, &arguments);
 		good = th_mcp_headers_fault(schema) ||
 		       call(url, th_json_get_str(it.val, "name"), schema, th_buf_str(&arguments));
 		th_buf_deinit(&arguments);
