@@ -26,16 +26,16 @@ class Ways(Http):
 
     def test_samples(self):
         """A server asks the model: not without the agent file's word, with a person's or without; the model gets nothing of the session."""
+        outcome, sampled = self.sample("modern", None, "off")
+        self.assertEqual((outcome["output"], sampled), ("no model", []))
+        outcome, (sampled,) = self.sample("modern", "ask", "yes", "answer", "yes", "yes")
+        self.assertEqual(outcome["output"], "it is Paris")
         for era in ("modern", "legacy"):
             with self.subTest(era=era):
-                outcome, sampled = self.sample(era, None, era + "-off")
-                self.assertEqual((outcome["output"], sampled), ("no model", []))
-                outcome, (sampled,) = self.sample(era, "allow", era + "-allow")
+                outcome, (sampled,) = self.sample(era, "allow", era)
                 self.assertEqual((outcome["status"], outcome["output"]), ("done", "it is Paris"))
                 self.assertEqual(sampled["answer"]["content"], {"type": "text", "text": "Paris"})
                 self.assertEqual(sampled["usage"]["requests"], 1)
-                outcome, (sampled,) = self.sample(era, "ask", era + "-yes", "answer", era + "-yes", "yes")
-                self.assertEqual(outcome["output"], "it is Paris")
                 name = era + "-no"
                 outcome, sampled = self.sample(era, "ask", name, "answer", name, "no")
                 self.assertEqual((outcome["status"], sampled), ("done" if era == "legacy" else "failed", []))

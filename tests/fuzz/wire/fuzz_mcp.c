@@ -2,11 +2,15 @@
 /* What a server of MCP says, a line a message: no message ends anything but its own conversation,
  * and each request has at most one end.  A first byte of 1 or 2 says that the era is known. */
 #include <stdlib.h>
+#include <strings.h>
 
 #include "base/limits.h"
 #include "wire/mcp_client.h"
+#include "wire/mcp_endpoint.h"
 #include "wire/mcp_offer.h"
 #include "wire/mcp_read.h"
+#include "wire/mcp_sample.h"
+#include "wire/mcp_task.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -24,7 +28,10 @@ static void on_send(void *ctx, struct th_str message)
 
 static void ask(struct place *p)
 {
-	if (th_mcp_client_request(&p->client, "tools/list", TH_STR("{}"), p, NULL) == TH_OK)
+	static const char *const methods[] = { "tools/list", "tools/call", "tasks/get" };
+
+	if (th_mcp_client_request(&p->client, methods[p->asked % 3], TH_STR("{}"), p, NULL) ==
+	    TH_OK)
 		p->asked++;
 }
 
@@ -45,12 +52,45 @@ static void on_picture(void *ctx, struct th_str bytes, struct th_str type)
 	assert(bytes.len && type.len);
 }
 
+static void read_sample(struct th_str params)
+{
+	struct th_buf out = TH_BUF_INIT(2 * TH_MCP_FORM_MAX);
+	struct th_json_doc *doc = NULL;
+	int64_t tokens;
+
+	if (th_json_parse(params, &doc, NULL) == TH_OK &&
+	    th_mcp_sample_question(th_json_root(doc), &out, NULL) == TH_OK) {
+		assert(th_json_valid(th_buf_str(&out)));
+		th_buf_clear(&out);
+		assert(th_mcp_sample_prompt(th_json_root(doc), &out, &tokens, NULL) == TH_OK);
+		assert(tokens > 0 && tokens <= TH_MCP_SAMPLE_TOKENS_MAX);
+	}
+	th_json_free(doc);
+	th_buf_deinit(&out);
+}
+
+/* What is said goes to the server's own origin, or nowhere. */
+static void read_endpoint(struct th_str named)
+{
+	struct th_buf out = TH_BUF_INIT(2 * TH_MCP_ENDPOINT_MAX);
+
+	if (th_mcp_endpoint(TH_STR("https://a.example/x/sse"), named, &out, NULL) == TH_OK)
+		assert(out.len >= 17 && !strncasecmp(out.ptr, "https://a.example", 17) &&
+		       (out.len == 17 || strchr("/?", out.ptr[17])));
+	th_buf_deinit(&out);
+}
+
 static void on_asked(void *ctx, void *user, const struct th_mcp_question *q)
 {
 	struct place *p = ctx;
 
 	assert(user == p && (q->id.len > 0) == !q->key.len);
-	if (q->id.len)
+	assert(!q->sample || p->client.samples);
+	if (q->sample)
+		read_sample(q->params);
+	if (q->id.len && q->sample)
+		th_mcp_client_refuse(&p->client, q->id, TH_STR("no"));
+	else if (q->id.len)
 		th_mcp_client_reply(&p->client, q->id, TH_STR("{\"action\":\"cancel\"}"));
 	else
 		p->ended++;
@@ -60,6 +100,7 @@ static void on_answered(void *ctx, void *user, struct th_str result)
 {
 	static const struct th_mcp_result_ops ops = { on_text, on_picture };
 	struct place *p = ctx;
+	struct th_mcp_task task;
 	struct th_mcp_pages pages;
 	struct th_buf params = TH_BUF_INIT(TH_MIB);
 	struct th_err err;
@@ -67,6 +108,9 @@ static void on_answered(void *ctx, void *user, struct th_str result)
 
 	assert(user == p);
 	p->ended++;
+	if (th_mcp_task_read(result, &task, &err) == TH_OK)
+		assert(task.id[0] && task.poll_ms >= TH_MCP_POLL_MS_MIN &&
+		       task.poll_ms <= TH_MCP_POLL_MS_MAX);
 	(void)!th_mcp_result_read(result, &ops, NULL, &error, &err);
 	if (th_mcp_offer_result(th_mcp_offer_find(TH_STR("@read_resource")), result, &params,
 				&err) == TH_OK)
@@ -114,6 +158,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size && data[0] <= 2)
 		era = (enum th_mcp_era)data[0];
 	th_mcp_client_init(&p.client, &ops, &p, era, TH_STR("/w"));
+	p.client.samples = size % 2;
+	read_endpoint(th_str_sub(rest, 0, TH_MCP_ENDPOINT_MAX));
 	th_mcp_client_begin(&p.client);
 	while (rest.len)
 		if (th_mcp_client_take(&p.client, th_str_split(&rest, '\n'), &err))
