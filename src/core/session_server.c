@@ -62,6 +62,7 @@ enum th_code th_on_sampled(struct th_step *st)
 		return TH_OK;
 	c->sampled = th_arena_str(&s->turn, d.answer);
 	c->sample_over = true;
+	th_call_phase_set(c, TH_CALL_CLEARED); /* it is given out again */
 	if (d.failed.len)
 		c->reason = th_arena_str(&s->turn, d.failed);
 	return TH_OK;

@@ -268,7 +268,7 @@ void th_live_intend(struct th_live *l, struct th_call *c)
 
 	if (c->phase != TH_CALL_CLEARED) /* stopped meanwhile */
 		return;
-	if (th_live_mcp_samples(l, c, th_live_intend))
+	if (th_live_mcp_samples(l, c))
 		return;
 	/* Looking is simply done again.  Else it waits: CLEARED, and given out. */
 	if (by_executor && c->class != TH_CLASS_R &&

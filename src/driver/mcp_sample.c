@@ -6,14 +6,12 @@
 #include "core/plan.h"
 #include "driver/log.h"
 #include "driver/mcp_tools.h"
-#include "driver/queue.h"
 #include "driver/side_request.h"
 #include "wire/mcp_sample.h"
 
 struct th_sampling {
 	struct th_sampling *next;
 	uint64_t call_seq;
-	th_sampled_fn *then;
 	struct th_side_request *request;
 	struct th_side_usage usage;
 	struct th_agent agent; /* the session's, without what is its own */
@@ -100,21 +98,16 @@ static bool read_answer(struct th_live *l, void *ctx, struct th_str items, struc
 	return th_buf_check(&s->answer, "the model's answer", err) == TH_OK;
 }
 
-/* Its call goes on with what came of it, unless the run was paused or stopped meanwhile: then a
- * resume finds the event. */
+/* With the event its call is given out again; where the run was paused, by a resume. */
 static void sampled(struct th_live *l, void *ctx, const struct th_err *err)
 {
 	struct th_sampling *s = ctx;
-	struct th_call *c = call_of(l, s);
-	th_sampled_fn *then = s->then;
+	const struct th_call *c = call_of(l, s);
 
 	s->request = NULL;
-	if (c && c->phase == TH_CALL_CLEARED && c->emitted)
+	if (c && c->phase == TH_CALL_CLEARED)
 		write_sampled(l, c, s, err);
 	sampling_free(l, s);
-	if (c && !l->lost && c->phase == TH_CALL_CLEARED &&
-	    (l->fold.state == TH_STATE_RUNNING || l->fold.state == TH_STATE_WAITING))
-		then(l, c);
 }
 
 static enum th_code put_content(const struct th_call *c, struct th_buf *content,
@@ -131,7 +124,7 @@ static enum th_code put_content(const struct th_call *c, struct th_buf *content,
 	return code ? code : th_buf_check(content, "what the server asks the model", err);
 }
 
-static void begin(struct th_live *l, struct th_call *c, th_sampled_fn *then)
+static void begin(struct th_live *l, struct th_call *c)
 {
 	struct th_buf content TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_MCP_FORM_MAX);
 	struct th_sampling *s = th_alloc(sizeof(*s));
@@ -146,7 +139,6 @@ static void begin(struct th_live *l, struct th_call *c, th_sampled_fn *then)
 	int64_t tokens = 0;
 
 	s->call_seq = c->call_seq;
-	s->then = then;
 	s->next = l->samplings;
 	l->samplings = s;
 	th_buf_init(&s->answer, TH_MCP_ANSWER_MAX);
@@ -178,7 +170,7 @@ static void begin(struct th_live *l, struct th_call *c, th_sampled_fn *then)
 	sampled(l, s, &err);
 }
 
-bool th_live_mcp_samples(struct th_live *l, struct th_call *c, th_sampled_fn *then)
+bool th_live_mcp_samples(struct th_live *l, struct th_call *c)
 {
 	bool yes = !c->reason.len || th_str_ieq(th_str_trim(c->reason), TH_STR(TH_MCP_SAMPLE_YES));
 
@@ -187,6 +179,6 @@ bool th_live_mcp_samples(struct th_live *l, struct th_call *c, th_sampled_fn *th
 	for (const struct th_sampling *s = l->samplings; s; s = s->next)
 		if (s->call_seq == c->call_seq)
 			return true; /* it was paused, and its answer comes */
-	begin(l, c, then);
+	begin(l, c);
 	return true;
 }

@@ -13,10 +13,9 @@
 
 #include "driver/live.h"
 
-/* A call that may go on: it first needs the model's answer, which is being asked for.  `then` is
- * called with the call once the answer is written. */
-typedef void th_sampled_fn(struct th_live *l, struct th_call *c);
-bool th_live_mcp_samples(struct th_live *l, struct th_call *c, th_sampled_fn *then);
+/* A call that may go on: it first needs the model's answer, which is being asked for.  Then it is
+ * given out again. */
+bool th_live_mcp_samples(struct th_live *l, struct th_call *c);
 /* What the agent file says of such a question: 1 yes, 0 no, -1: a person decides.  `ret_why`: of a
  * no. */
 int th_live_mcp_sample_policy(const struct th_live *l, const struct th_call *c,
