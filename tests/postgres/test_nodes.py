@@ -81,7 +81,7 @@ class Nodes(WithNodes):
         view.until(is_type("control", mine=True, ready=False))
         (self.work / "one" / "go").write_text("")
         view.until(is_type("control", mine=True, ready=True))
-        view.type("echo \"he sees $X\"; seq 3000 | tr '\\n' ' '")
+        view.type("echo \"he sees $X\"; seq 300 | tr '\\n' ' '")
         view.until_text("he sees agent")
         view.socket.send({"type": "give", "note": "So it is."})
         self.wait_for(lambda: self.state("one") == "finished")
