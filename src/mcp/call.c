@@ -215,7 +215,7 @@ static void on_progress(struct th_mcp_work *w, struct th_str text)
 	if (c->work.held || c->progress + text.len >= TH_MCP_PROGRESS_MAX)
 		return;
 	c->progress += text.len + 1;
-	c->job->output(c->job, text);
+	th_mcp_result_show(c->job, text);
 	c->job->output(c->job, TH_STR("\n"));
 }
 

@@ -118,6 +118,19 @@ static void put_string(const struct content *c, bool error, struct th_buf *outpu
 	th_buf_deinit(&text);
 }
 
+void th_mcp_result_show(struct th_tool_job *job, struct th_str text)
+{
+	struct th_buf copy = TH_BUF_INIT(2 * TH_MCP_LINE_MAX);
+
+	if (job->env->mask) {
+		th_buf_add(&copy, text);
+		(void)th_mask_apply_buf(job->env->mask, &copy);
+		text = th_buf_str(&copy);
+	}
+	job->output(job, text);
+	th_buf_deinit(&copy);
+}
+
 enum th_code th_mcp_result_put(struct th_tool_job *job, struct th_str result, struct th_buf *output,
 			       bool *ret_error, struct th_err *err)
 {
@@ -127,7 +140,7 @@ enum th_code th_mcp_result_put(struct th_tool_job *job, struct th_str result, st
 	th_buf_init(&c.text, 2 * TH_MCP_LINE_MAX);
 	code = th_mcp_result_read(result, &read_ops, &c, ret_error, err);
 	if (!code && c.text.len > TH_TOOL_OUTPUT_MODEL_MAX)
-		job->output(job, th_buf_str(&c.text));
+		th_mcp_result_show(job, th_buf_str(&c.text));
 	if (!code && c.picture_count)
 		put_parts(&c, *ret_error, output);
 	else if (!code)

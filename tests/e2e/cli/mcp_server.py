@@ -33,6 +33,7 @@ TOOLS = [
     {"name": "slow", "description": "Waits for a file.", "inputSchema": {"type": "object"}},
     {"name": "job", "description": "A task.", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "optional"}},
     {"name": "capital", "description": "Asks a model.", "inputSchema": {"type": "object"}},
+    {"name": "leak", "description": "What a file holds.", "inputSchema": {"type": "object"}},
     {"name": "structured", "description": "No text.", "inputSchema": {"type": "object"}},
     {"name": "odd name/\u202e", "description": "bell \u0007 and \u001b[31mred", "inputSchema": {"type": "object"}},
     {"name": "no_object", "description": "Its schema is none.", "inputSchema": {"type": "string"}},
@@ -225,6 +226,12 @@ class Server:
             self.ask_who(m, params)
         elif name == "capital":
             self.ask_model(m, params)
+        elif name == "leak":
+            with open("leak", encoding="ascii") as f:
+                value = f.read()
+            self.say({"method": "notifications/message", "params": {"level": "info", "data": "it is " + value}})
+            self.say({"method": "notifications/progress", "params": {"progressToken": params["_meta"]["progressToken"], "progress": 1, "message": value}})
+            self.text(m, "it is %s, %s" % (value, "and more " * 10000))
         elif name == "job":
             self.begin_task(m, params)
         elif name == "late":

@@ -41,6 +41,24 @@ class Ways(Http):
                 self.assertEqual((outcome["status"], sampled), ("done" if era == "legacy" else "failed", []))
                 self.assertIn("was not allowed", json.dumps(outcome["output"]))
 
+    def test_secrets(self):
+        """A server prints a secret that it found: in its log, its progress, and a result whose whole is a blob."""
+        value = "canary-5f3a9c1e7b2d"
+        (self.work / "leak").write_text(value)
+        self.env["TOKEN"] = value
+        agent = self.agent(allow=["leak"], more="net: [good.example]\nsecrets: {TOKEN: {hosts: [good.example]}}\n")
+        (leak,) = self.ask(agent, call("t_leak"))
+        self.assertEqual(leak["status"], "done")
+        self.assertIn("full_output", leak["evidence"])
+        self.assertIn("t_leak: info: it is ****", self.shown)
+        (self.work / "leak").unlink()
+        self.good("log", "one", "--json")
+        for folder in (self.folder / "state", self.work):
+            for path in folder.rglob("*"):
+                if path.is_file() and path.name != "received.jsonl":
+                    self.assertNotIn(value.encode(), path.read_bytes(), path)
+        self.assertNotIn(value, self.shown)
+
     def test_restarts(self):
         """A server that ends is started again for the next call, later each time that it ends without an answer."""
         agent = self.agent("--fault", "flaky", allow=["crash", "add"], revision="2026-07-28")
