@@ -279,6 +279,21 @@ enum th_code th_fail_fenced(struct th_err *err, struct th_str session_id, int64_
 		       th_session_shown(session_id).text, (long long)epoch);
 }
 
+uint64_t th_session_row_rest(const struct th_session_row *row)
+{
+	const struct th_str strings[] = { row->user,  row->agent,  row->model,
+					  row->title, row->parent, row->metadata };
+	uint64_t parts[TH_COUNT(strings) * 2 + 2], *p = parts;
+
+	for (size_t i = 0; i < TH_COUNT(strings); i++) {
+		*p++ = strings[i].len;
+		*p++ = strings[i].len > 0 ? th_hash64(strings[i].ptr, strings[i].len) : 0;
+	}
+	*p++ = row->parent_seq;
+	*p++ = (uint64_t)row->created_ms;
+	return th_hash64(parts, sizeof(parts));
+}
+
 static enum th_code alone(enum th_code all, const struct th_err *one, struct th_err *err)
 {
 	if (all == TH_OK && one->code != TH_OK && err)

@@ -26,6 +26,10 @@ struct th_shown th_session_shown(struct th_str id);
 /* CRC-32C over all columns of a row; `number` and `place` are the store's own. */
 uint32_t th_session_row_crc(const struct th_session_row *row, uint64_t number, uint64_t place);
 
+/* A hash of the columns that most appends leave as they are: who, which, where from, when it began,
+ * what it is called, and the metadata. */
+uint64_t th_session_row_rest(const struct th_session_row *row);
+
 /* Of values one after the other, as the checksums of all rows are made. */
 uint32_t th_crc_u64(uint32_t crc, uint64_t v);
 uint32_t th_crc_str(uint32_t crc, struct th_str s);

@@ -135,9 +135,9 @@ TH_NODISCARD struct th_pg_known *th_pg_known_new(void);
 struct th_pg_known *th_pg_known_free(struct th_pg_known *k); /* takes NULL, returns NULL */
 void th_pg_known_clear(struct th_pg_known *k);               /* takes NULL */
 /* What was written last, if the append goes on from there: number, head, epoch, counts, and user,
- * agent and model, as long as nothing is noted. */
+ * agent and model, as long as nothing is noted; *ret_rest: th_session_row_rest of the row. */
 bool th_pg_known_find(const struct th_pg_known *k, const struct th_append *a, uint64_t *ret_number,
-		      struct th_session_row *ret);
+		      uint64_t *ret_rest, struct th_session_row *ret);
 void th_pg_known_note(struct th_pg_known *k, uint64_t number, const struct th_session_row *row);
 
 /* postgres_columns.c */

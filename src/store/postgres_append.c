@@ -59,12 +59,12 @@ static bool guess(struct th_pg_appending *w)
 
 			if (!e || e->number)
 				continue;
-			all = th_pg_known_find(w->s->known, a, &e->number, &e->row);
+			all = th_pg_known_find(w->s->known, a, &e->number, &e->rest, &e->row);
 			e->row.owner = th_str_of(w->s->owner.name);
 			e->seq_before = a->seq_before;
 		}
 	for (size_t i = 0; i < w->count && !all; i++) {
-		w->entries[i].number = w->entries[i].seq_before = 0;
+		w->entries[i].number = w->entries[i].seq_before = w->entries[i].rest = 0;
 		w->entries[i].row = (struct th_session_row){ 0 };
 	}
 	return all;
@@ -109,6 +109,7 @@ static enum th_code load(struct th_pg_appending *w)
 		e->row = row;
 		e->number = number;
 		e->seq_before = row.head_seq;
+		e->rest = th_session_row_rest(&row);
 		e->damaged = bad != NULL;
 	}
 	return code;

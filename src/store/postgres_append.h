@@ -16,6 +16,7 @@ struct th_pg_entry {
 	uint64_t number; /* 0: it is not there */
 	bool created, changed;
 	uint64_t seq_before; /* as it is in the database */
+	uint64_t rest;       /* th_session_row_rest of what is there */
 	bool damaged;
 	struct th_session_row row; /* strings of the result, or of an append */
 	struct th_str task;        /* to be written; empty: none */

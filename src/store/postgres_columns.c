@@ -196,10 +196,11 @@ static void session_add(struct th_pg_appending *w, const struct th_pg_entry *e)
 	"CASE WHEN n.is_json = 1 THEN convert_from(n." column ", 'UTF8')::jsonb END"
 /* clang-format on */
 
-/* Of those that were created, or of the others. */
-static enum th_code sessions_write(struct th_pg_appending *w, bool created)
-{
-	static const char insert[] =
+/* How a row is written: most appends change only what counts. */
+enum row_write { ROW_NEW, ROW_WHOLE, ROW_COUNTS, ROW_WRITES };
+
+static const char *const row_sql[ROW_WRITES] = {
+	[ROW_NEW] =
 	    "INSERT INTO thole.sessions (number, session_id, user_id, agent_type, model,"
 	    " agent_state, title, parent_id, parent_seq, head_seq, head, iteration, calls,"
 	    " tokens_in, tokens_cached, tokens_out, cost_nano, epoch, owner, created_ms,"
@@ -207,8 +208,8 @@ static enum th_code sessions_write(struct th_pg_appending *w, bool created)
 	    " SELECT number, session_id, user_id, agent_type, model, agent_state, title,"
 	    " parent_id, parent_seq, head_seq, head, iteration, calls, tokens_in, tokens_cached,"
 	    " tokens_out, cost_nano, epoch, owner, created_ms, updated_ms, metadata, row_crc,"
-	    " " JSON_OF("metadata") FROM_SESSIONS;
-	static const char update[] =
+	    " " JSON_OF("metadata") FROM_SESSIONS,
+	[ROW_WHOLE] =
 	    "WITH done AS (UPDATE thole.sessions s SET user_id = n.user_id, agent_type = "
 	    "n.agent_type,"
 	    " model = n.model, agent_state = n.agent_state, title = n.title,"
@@ -221,20 +222,48 @@ static enum th_code sessions_write(struct th_pg_appending *w, bool created)
 		"metadata") " END" FROM_SESSIONS " WHERE s.number = n.number AND s.epoch = n.epoch"
 			    " AND s.owner = n.owner AND s.head_seq = n.before RETURNING 1)"
 			    /* Fails (2201F) when it was not all of them. */
-			    " SELECT sqrt(-abs(count(*) - $26)) FROM done";
+			    " SELECT sqrt(-abs(count(*) - $26)) FROM done",
+	[ROW_COUNTS] =
+	    "WITH done AS (UPDATE thole.sessions s SET agent_state = n.agent_state,"
+	    " head_seq = n.head_seq, head = n.head, iteration = n.iteration, calls = n.calls,"
+	    " tokens_in = n.tokens_in, tokens_cached = n.tokens_cached,"
+	    " tokens_out = n.tokens_out, cost_nano = n.cost_nano, updated_ms = n.updated_ms,"
+	    " row_crc = n.row_crc FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,"
+	    " $13, $14) AS n (number, agent_state, head_seq, head, iteration, calls, tokens_in,"
+	    " tokens_cached, tokens_out, cost_nano, epoch, updated_ms, row_crc, before)"
+	    " WHERE s.number = n.number AND s.epoch = n.epoch AND s.owner = $15"
+	    " AND s.head_seq = n.before RETURNING 1)"
+	    " SELECT sqrt(-abs(count(*) - $16)) FROM done",
+};
+/* Of session_types, those of ROW_COUNTS. */
+static const size_t counts_columns[] = { 0, 5, 9, 10, 11, 12, 13, 14, 15, 16, 17, 20, 22, 24 };
+
+static enum row_write row_write_of(const struct th_pg_entry *e)
+{
+	if (e->created)
+		return ROW_NEW;
+	return e->rest == th_session_row_rest(&e->row) ? ROW_COUNTS : ROW_WHOLE;
+}
+
+static enum th_code sessions_write(struct th_pg_appending *w, enum row_write how)
+{
 	struct th_pq_args args TH_CLEANUP(th_pq_args_deinit) = { 0 };
 	struct th_pq_array *l = w->columns->sessions;
 	enum th_code code = TH_OK;
 
 	for (size_t i = 0; i < w->count; i++)
-		if (w->entries[i].changed && w->entries[i].created == created)
+		if (w->entries[i].changed && row_write_of(&w->entries[i]) == how)
 			session_add(w, &w->entries[i]);
 	if (l[0].count > 0) {
-		for (size_t i = 0; i < TH_PG_SESSION_ARRAYS; i++)
+		for (size_t i = 0; i < TH_PG_SESSION_ARRAYS && how != ROW_COUNTS; i++)
 			th_pq_arg_array(&args, &l[i]);
-		if (!created)
+		for (size_t i = 0; i < TH_COUNT(counts_columns) && how == ROW_COUNTS; i++)
+			th_pq_arg_array(&args, &l[counts_columns[i]]);
+		if (how == ROW_COUNTS)
+			th_pq_arg_text(&args, th_str_of(w->s->owner.name));
+		if (how != ROW_NEW)
 			th_pq_arg_i64(&args, (int64_t)l[0].count);
-		code = th_pq_add(w->c, created ? insert : update, &args, w->err);
+		code = th_pq_add(w->c, row_sql[how], &args, w->err);
 	}
 	for (size_t i = 0; i < TH_PG_SESSION_ARRAYS; i++)
 		th_pq_array_clear(&l[i]);
@@ -437,10 +466,8 @@ enum th_code th_pg_write_rows(struct th_pg_appending *w)
 
 	if (code == TH_OK)
 		code = tasks_copy(w);
-	if (code == TH_OK)
-		code = sessions_write(w, true);
-	if (code == TH_OK)
-		code = sessions_write(w, false);
+	for (enum row_write how = ROW_NEW; how < ROW_WRITES && code == TH_OK; how++)
+		code = sessions_write(w, how);
 	if (code == TH_OK)
 		code = tasks_write(w);
 	if (code == TH_OK)

@@ -18,7 +18,7 @@
 
 struct known {
 	uint64_t hash, number; /* of the id; number 0: free */
-	uint64_t seq;
+	uint64_t seq, rest; /* rest: th_session_row_rest */
 	int64_t epoch;
 	struct th_digest head;
 	int64_t counts[6];
@@ -90,7 +90,7 @@ static void grow(struct th_pg_known *k)
 }
 
 bool th_pg_known_find(const struct th_pg_known *k, const struct th_append *a, uint64_t *ret_number,
-		      struct th_session_row *ret)
+		      uint64_t *ret_rest, struct th_session_row *ret)
 {
 	struct th_str id = a->row->session_id;
 	uint64_t hash = th_hash64(id.ptr, id.len);
@@ -103,6 +103,7 @@ bool th_pg_known_find(const struct th_pg_known *k, const struct th_append *a, ui
 		    e->epoch != a->row->epoch || !th_digest_eq(&e->head, &a->head_before))
 			continue;
 		*ret_number = e->number;
+		*ret_rest = e->rest;
 		*ret = (struct th_session_row){
 			.session_id = id,
 			.user = { e->texts[0], e->lens[0] },
@@ -143,6 +144,7 @@ void th_pg_known_note(struct th_pg_known *k, uint64_t number, const struct th_se
 		.hash = hash,
 		.number = number,
 		.seq = row->head_seq,
+		.rest = th_session_row_rest(row),
 		.epoch = row->epoch,
 		.head = row->head,
 		.counts = { row->iteration, row->calls, row->tokens_in, row->tokens_cached,

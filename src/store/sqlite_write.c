@@ -316,22 +316,6 @@ static enum th_code row_write(struct writing *w, struct th_append *a, struct spo
 
 /* ---- sessions that were written before ---- */
 
-/* Of the columns of which `recent` says nothing. */
-static uint64_t rest_hash(const struct th_session_row *row)
-{
-	const struct th_str strings[] = { row->user,  row->agent,  row->model,
-					  row->title, row->parent, row->metadata };
-	uint64_t parts[TH_COUNT(strings) * 2 + 2], *p = parts;
-
-	for (size_t i = 0; i < TH_COUNT(strings); i++) {
-		*p++ = strings[i].len;
-		*p++ = strings[i].len > 0 ? th_hash64(strings[i].ptr, strings[i].len) : 0;
-	}
-	*p++ = row->parent_seq;
-	*p++ = (uint64_t)row->created_ms;
-	return th_hash64(parts, sizeof(parts));
-}
-
 /* The same owner and epoch as when it was written here: then nobody else has written to it. */
 static int still_ours(struct writing *w, const struct th_known *k)
 {
@@ -423,7 +407,7 @@ static void known_put(struct writing *w, const struct th_append *a, uint64_t has
 				 .number = spot.number,
 				 .place = a->event_count > 0 ? w->next_place : spot.place,
 				 .seq = a->seq_before + a->event_count,
-				 .rest = rest_hash(a->row),
+				 .rest = th_session_row_rest(a->row),
 				 .epoch = a->row->epoch,
 				 .version = w->version,
 				 .head = a->event_count > 0 ? a->digests[a->event_count - 1]
@@ -435,7 +419,7 @@ static void known_put(struct writing *w, const struct th_append *a, uint64_t has
 static enum th_code known_write(struct writing *w, struct th_append *a, struct th_known *k)
 {
 	struct th_placed_row r = { *a->row, k->number, w->next_place };
-	uint64_t rest = rest_hash(a->row);
+	uint64_t rest = th_session_row_rest(a->row);
 	int status = 1;
 
 	if (a->event_count > 0 && rest == k->rest && th_recent_fits(a->row))
