@@ -18,7 +18,7 @@
 
 struct known {
 	uint64_t hash, number; /* of the id; number 0: free */
-	uint64_t seq, rest; /* rest: th_session_row_rest */
+	uint64_t seq, rest;    /* rest: th_session_row_rest */
 	int64_t epoch;
 	struct th_digest head;
 	int64_t counts[6];
