@@ -73,7 +73,7 @@ const struct th_command th_command_exec = {
 	    "of which both ends have a certificate of the same authority. See docs/FLEET.md.\n"
 	    "\n"
 	    "Examples:\n"
-	    "  thole exec --listen 10.0.0.1:7712 --cert node.pem --key node.key --ca fleet.pem\n",
+	    "  thole exec --listen 10.0.0.1:7712 --cert node.pem --key node.key --ca ca.pem\n",
 	.options = exec_options,
 	.run = run_exec,
 };

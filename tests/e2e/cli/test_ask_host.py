@@ -153,20 +153,20 @@ class AskHost(serving.Served):
         self.assertEqual(self.internet.asked, [])
 
     def test_the_clock_stands_still(self):
-        self.write("net: [good.example]\nnet_ask: true\nlimits: {command_seconds: 1}\n")
-        self.begin([bash("curl -sS http://other.example/slow", timeout=1)], [{"text": "good"}])
+        self.write("net: [good.example]\nnet_ask: true\nlimits: {command_seconds: 3}\n")
+        self.begin([bash("curl -sS http://other.example/slow", timeout=3)], [{"text": "good"}])
         w = self.waits()
-        time.sleep(1.5)  # more than the command may take
+        time.sleep(3.5)  # more than the command may take
         self.say("approve", call_id=w["call_id"])
         self.rest()
         self.assertIn("this is other.example", self.outputs()[0])
 
     def test_the_clock_of_a_later_call_stands_still(self):
         """Of one that only goes on with a command."""
-        self.begin([bash("read x; curl -sS http://other.example/slow", timeout=0.5)], [bash("go", is_input="true", timeout=1)],
+        self.begin([bash("read x; curl -sS http://other.example/slow", timeout=0.5)], [bash("go", is_input="true", timeout=3)],
                    [{"text": "good"}])
         w = self.waits()
-        time.sleep(1.5)  # more than that call may take
+        time.sleep(3.5)  # more than that call may take
         self.say("approve", call_id=w["call_id"])
         self.rest()
         self.assertIn("this is other.example", self.outputs()[1])
