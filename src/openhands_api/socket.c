@@ -444,7 +444,6 @@ static bool read_mode(struct th_access *a, struct th_oh_socket *s)
 void th_oh_socket(struct th_access *a)
 {
 	struct th_oh *o = a->server->openhands;
-	struct th_buf key TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_KIB);
 	bool named = th_http_header(a->request, "x-session-api-key").len > 0 ||
 		     th_http_header(a->request, "authorization").len > 0;
 	struct th_oh_socket *s;

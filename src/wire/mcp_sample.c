@@ -57,7 +57,7 @@ enum th_code th_mcp_sample_question(const struct th_json *params, struct th_buf 
 {
 	struct th_buf prompt = TH_BUF_INIT(TH_MCP_FORM_MAX), text = TH_BUF_INIT(8 * TH_KIB);
 	struct th_jw w = th_jw(out);
-	int64_t tokens;
+	int64_t tokens = 0;
 	enum th_code code = th_mcp_sample_prompt(params, &prompt, &tokens, err);
 
 	th_buf_printf(&text,
