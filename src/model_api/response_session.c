@@ -55,6 +55,7 @@ static bool say(struct th_making *m, struct th_hub *h)
 		return true;
 	}
 	if (thole_session_state(h->session) == THOLE_LOADING) {
+		h->to_run = true;
 		m->p->items = th_alloc(m->said.len + 1);
 		memcpy(m->p->items, m->said.ptr, m->said.len + 1);
 		return true;

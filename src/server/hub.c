@@ -277,6 +277,7 @@ void th_hub_adopt(struct th_hub *h, struct thole_session *session)
 	struct thole_error err;
 
 	h->session = session;
+	h->to_run = true;
 	set_rested(h, false);
 	h->server->hubs.open++;
 	if (thole_session_watch_add(session, KINDS, on_note, h, &h->watcher, &err) != 0)
@@ -308,7 +309,12 @@ int th_hub_open(struct th_hub *h, struct thole_agent *agent, struct thole_error 
 
 int th_hub_open_start(struct th_hub *h, struct thole_agent *agent, struct thole_error *err)
 {
-	return open_by(thole_session_open_start, h, agent, err);
+	bool fresh = !h->session;
+	int code = open_by(thole_session_open_start, h, agent, err);
+
+	if (!code && fresh)
+		h->to_run = false;
+	return code;
 }
 
 static bool goes_back(const struct th_hub *h, uint64_t now_ms)

@@ -57,6 +57,7 @@ struct th_hub {
 	struct th_hub *spare_prev, *spare_next;
 	const void *keeper; /* the socket whose end is its end, too; NULL: none */
 	bool doomed;        /* it is deleted as soon as it rests */
+	bool to_run;        /* while it is LOADING: it was running, or something was said to it */
 	bool leaving;       /* it begins nothing more, and is handed over when it can be */
 	char user[TH_USER_MAX + 1];
 	char id[TH_SESSION_ID_MAX + 1];
@@ -91,7 +92,7 @@ static inline bool th_hub_runs(const struct th_hub *h)
 	if (!h->session || h->parked_ms)
 		return false;
 	state = thole_session_state(h->session);
-	return state == THOLE_RUNNING || state == THOLE_LOADING;
+	return state == THOLE_RUNNING || (state == THOLE_LOADING && h->to_run);
 }
 
 void th_hub_listen(struct th_hub *h, struct th_listener *l);

@@ -80,6 +80,7 @@ void th_api_session_message(struct th_access *a)
 		th_access_error(a, &err);
 		return;
 	}
+	h->to_run = true;
 	a->server->metrics.messages++;
 	th_session_answer_after(a, h, 202, "message");
 }
@@ -137,6 +138,7 @@ void th_api_session_act(struct th_access *a)
 		return;
 	}
 	h->rested_ms = 0;
+	h->to_run = true;
 	th_server_kick(a->server);
 	th_session_answer(a, a->args[0], 202);
 }
@@ -165,6 +167,7 @@ void th_api_session_resume(struct th_access *a)
 		return;
 	}
 	h->rested_ms = 0;
+	h->to_run = true;
 	th_server_kick(a->server);
 	th_session_answer(a, a->args[0], 202);
 }
@@ -239,8 +242,10 @@ static void decided(struct th_access *a, const char *kinds)
 	h = th_session_mine_open(a);
 	if (!h)
 		return;
-	if (thole_session_resume(h->session, &err) == 0)
+	if (thole_session_resume(h->session, &err) == 0) {
 		h->rested_ms = 0;
+		h->to_run = true;
+	}
 	th_server_kick(a->server);
 	th_session_answer(a, a->args[0], 200);
 }
