@@ -62,6 +62,23 @@ static struct th_lease *queue_take(struct queue *q)
 	return ask;
 }
 
+/* False: it is not in there. */
+static bool queue_remove(struct queue *q, const struct th_lease *ask)
+{
+	struct th_lease **at = &q->first, *before = NULL;
+
+	while (*at && *at != ask) {
+		before = *at;
+		at = &before->next;
+	}
+	if (!*at)
+		return false;
+	*at = ask->next;
+	if (q->last == ask)
+		q->last = before;
+	return true;
+}
+
 static void queue_move(struct queue *from, struct queue *to, size_t max)
 {
 	for (size_t i = 0; i < max && from->first; i++)
@@ -268,7 +285,12 @@ void th_lease_take_now(struct th_lease *ask)
 
 void th_lease_drop(struct th_lease *ask)
 {
-	ask->dropped = true;
+	/* One that is not under way yet is not taken at all: should the session be asked for again
+	 * at once, a transaction would have it twice. */
+	if (queue_remove(&ask->all->take, ask))
+		ask_free(ask);
+	else
+		ask->dropped = true;
 }
 
 void th_lease_give(struct th_leases *l, const struct th_held *held)
@@ -305,8 +327,8 @@ struct th_leases *th_leases_free(struct th_leases *l)
 		return NULL;
 	th_timer_stop(&l->timer);
 	l->ending = true;
-	for (ask = l->take.first; ask; ask = ask->next)
-		ask->dropped = true;
+	while ((ask = queue_take(&l->take)))
+		ask_free(ask);
 	for (ask = l->taking.first; ask; ask = ask->next)
 		ask->dropped = true;
 	queue_move(&l->again, &l->give, SIZE_MAX);

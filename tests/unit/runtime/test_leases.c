@@ -20,6 +20,7 @@ static struct {
 	struct th_reader *writer;
 	struct th_leases *leases;
 	struct th_arena memory;
+	struct th_session_row seen; /* by other_takes */
 	int taken, absent, busy;
 	int64_t epochs[SESSIONS];
 } b;
@@ -90,9 +91,7 @@ static void on_taken(void *ctx, const struct th_session_row *row, const struct t
 
 static enum th_code other_takes(int i)
 {
-	struct th_session_row row;
-
-	return b.other->kind->lease(b.other, th_str_of(name_of(i)), &b.memory, &row, &err);
+	return b.other->kind->lease(b.other, th_str_of(name_of(i)), &b.memory, &b.seen, &err);
 }
 
 static struct th_lease *take(int i)
@@ -185,6 +184,26 @@ static void dropped(void **state)
 	end();
 }
 
+/* Given up before its turn and wanted again: it is taken once. */
+static void dropped_then_taken(void **state)
+{
+	int64_t before;
+
+	(void)state;
+	begin(2);
+	assert_int_equal(other_takes(1), TH_OK);
+	before = b.seen.epoch;
+	assert_int_equal(
+	    b.other->kind->release(b.other, th_str_of(name_of(1)), before, &err), TH_OK);
+	(void)take(0); /* under way */
+	th_lease_drop(take(1));
+	(void)take(1);
+	th_loop_run(b.loop);
+	assert_int_equal(b.taken, 2);
+	assert_int_equal(b.epochs[1], before + 2);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -192,6 +211,7 @@ int main(void)
 		cmocka_unit_test(given_then_taken),
 		cmocka_unit_test(not_waited_for),
 		cmocka_unit_test(dropped),
+		cmocka_unit_test(dropped_then_taken),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
