@@ -299,6 +299,8 @@ static int open_stored(struct thole_runtime *rt, struct thole_agent *agent,
 		code = th_api_agent_use(agent, rt->config, err);
 	if (!code && is_open(rt, id)) /* it would be its own rival */
 		code = th_api_fail(err, TH_EBUSY, "this runtime has session %s open", id);
+	if (code && b->leased)
+		th_runtime_give_leased(rt->rt, b->leased, b->from_dead);
 	return code ? code : start(rt, agent, NULL, b, ret, err);
 }
 

@@ -100,6 +100,11 @@ TH_NODISCARD enum th_code th_runtime_take_up(struct th_runtime *rt,
 					     const struct th_observer *observer, th_ready_fn *ready,
 					     void *ctx, struct th_err *err);
 
+/* One whose lease was taken for a session that is not begun after all; `from_dead`: whoever looks
+ * next may try. */
+void th_runtime_give_leased(struct th_runtime *rt, const struct th_session_row *leased,
+			    bool from_dead);
+
 /*
  * A host that starts again: takes up every session of the store that is not over (running,
  * waiting, paused, idle, loading).  They are leased TH_RECOVER_GROUP in a transaction, and the log

@@ -388,6 +388,13 @@ enum th_code th_runtime_take_up(struct th_runtime *rt, const struct th_session_r
 	return code;
 }
 
+void th_runtime_give_leased(struct th_runtime *rt, const struct th_session_row *leased,
+			    bool from_dead)
+{
+	th_lease_give(rt->leases,
+		      &(struct th_held){ leased->session_id, leased->epoch, from_dead });
+}
+
 static struct th_runtime_session *find_opening(struct th_runtime *rt, const void *ready_ctx)
 {
 	struct th_runtime_session *s = rt->sessions;
@@ -421,7 +428,7 @@ bool th_runtime_give_up(struct th_runtime *rt, const void *ready_ctx)
 
 	if (!s)
 		return false;
-	give_back(s);
+	give_to(s, s->from_dead);
 	s->executor = th_executor_client_free(s->executor);
 	th_runtime_session_free(s);
 	return true;

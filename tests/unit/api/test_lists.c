@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a runtime reads from its store for a server: pages of sessions, blobs, what waits. */
+#include <poll.h>
+
 #include "base/json.h"
 #include "base/limits.h"
 #include "rig.h"
@@ -611,6 +613,48 @@ static void recovery(void **state)
 	store_remove(store);
 }
 
+/* One that is not begun, since its agent cannot be: it is free for others. */
+static void recovery_not_begun(void **state)
+{
+	struct scripted *model = scripted_new(one_call, NULL);
+	struct recovered r = { .agent = agent_of("b") };
+	struct thole_session *s = NULL;
+	struct thole_agent *agent;
+	struct thole_runtime *rt, *rival;
+	char store[200];
+	int calls = 0, code = THOLE_EBUSY;
+
+	(void)state;
+	store_new(store);
+	rt = runtime_at(scripted_url(model), store);
+	agent = asking_agent(&calls);
+	GOOD(thole_session_new(rt, agent, "one", &s, &error));
+	GOOD(thole_session_run(s, "go", &error));
+	GOOD(thole_runtime_free(rt));
+	rival = runtime_at(scripted_url(model), store);
+	rt = runtime_at(scripted_url(model), store);
+	GOOD(thole_agent_set_json(r.agent, "tools", "[\"shell\"]", &error));
+	GOOD(thole_agent_set(r.agent, "workspace", "/dev/null/none", &error));
+	GOOD(thole_runtime_recover(rt, wants, on_recovered, &r, true, &error));
+	assert_int_equal(r.failed, 1);
+	assert_null(r.s[0]);
+	for (int i = 0; i < 30 && code == THOLE_EBUSY; i++) {
+		struct pollfd given = { .fd = thole_runtime_fd(rt), .events = POLLIN };
+
+		code = thole_session_open(rival, agent, "one", &s, &error);
+		if (code == THOLE_EBUSY)
+			poll(&given, 1, 100);
+		GOOD(thole_runtime_dispatch(rt, &error));
+	}
+	assert_int_equal(code, THOLE_OK);
+	GOOD(thole_runtime_free(rival));
+	GOOD(thole_runtime_free(rt));
+	thole_agent_free(agent);
+	thole_agent_free(r.agent);
+	scripted_free(model);
+	store_remove(store);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -622,6 +666,7 @@ int main(void)
 		cmocka_unit_test(blobs),
 		cmocka_unit_test(condensed_on_request),
 		cmocka_unit_test(recovery),
+		cmocka_unit_test(recovery_not_begun),
 	};
 
 	return cmocka_run_group_tests(tests, away_from_home, NULL);
