@@ -40,6 +40,7 @@ static void lefts_free(struct takeover *t)
 		struct left *l = t->first;
 
 		t->first = l->next;
+		th_api_agent_unref(l->agent);
 		free(l->row);
 		free(l);
 	}
@@ -151,9 +152,12 @@ static void choose(struct takeover *t)
 {
 	t->wanted = 0;
 	for (struct left *l = t->first; l && t->wanted < TH_FLEET_CLAIM_MAX; l = l->next) {
+		struct thole_agent *agent = NULL;
+
 		if (th_runtime_has(t->rt->rt, th_str_of(l->id)) || rests(t->rt, l->id) ||
-		    !t->wants(t->ctx, l->row, &l->agent))
+		    !t->wants(t->ctx, l->row, &agent))
 			continue;
+		l->agent = th_api_agent_ref(agent); /* the program may free it meanwhile */
 		t->chosen[t->wanted] = l;
 		t->ids[t->wanted++] = th_str_of(l->id);
 	}
