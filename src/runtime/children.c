@@ -69,6 +69,7 @@ static void let_go(struct th_runtime_session *s)
 {
 	th_runtime_session_close_children(s);
 	th_driver_close(s->rt->driver, s->handle);
+	th_runtime_session_note_place(s);
 	s->executor = th_executor_client_free(s->executor);
 	if (s->over)
 		th_runtime_session_executor_end(s);

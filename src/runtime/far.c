@@ -70,6 +70,16 @@ struct th_str th_runtime_session_far(struct th_runtime_session *s)
 	return th_str_of(s->far);
 }
 
+void th_runtime_session_note_place(struct th_runtime_session *s)
+{
+	struct th_str place;
+
+	if (!s->executor || !s->far[0])
+		return;
+	place = th_executor_client_place(s->executor);
+	snprintf(s->far, sizeof(s->far), "%.*s", TH_FMT(place));
+}
+
 struct th_str th_runtime_far_of(struct th_runtime *rt, struct th_str session_id)
 {
 	struct th_runtime_session *s = rt->sessions;

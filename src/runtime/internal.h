@@ -156,6 +156,8 @@ void th_runtime_session_effects_drop(
 /* far.c */
 /* Where the session's executor is, by its log; empty: on this machine. */
 struct th_str th_runtime_session_far(struct th_runtime_session *s);
+/* Its client, which is about to go, may have left that machine: then the session's is here. */
+void th_runtime_session_note_place(struct th_runtime_session *s);
 /* Where it is of a session that is open here, as far as that is known now; else empty. */
 struct th_str th_runtime_far_of(struct th_runtime *rt, struct th_str session_id);
 

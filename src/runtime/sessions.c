@@ -479,6 +479,7 @@ void th_runtime_close(struct th_runtime *rt, struct th_handle h, bool end_execut
 		return;
 	if (stop_work(s, &err))
 		give_back(s);
+	th_runtime_session_note_place(s);
 	s->executor = th_executor_client_free(s->executor);
 	if (end_executor)
 		th_runtime_session_executor_end(s);
