@@ -379,8 +379,9 @@ void th_stream_end(struct th_stream *s)
 	s->ending = true;
 	if (s->tls && s->open)
 		th_tls_close(s->tls, &s->out);
-	if (!s->poll) {
-		th_timer_start(&s->timer, 0, 0); /* it was not connected yet */
+	if (!s->poll) { /* it was not connected yet, and will not be */
+		s->dial = th_dial_free(s->dial);
+		th_timer_start(&s->timer, 0, 0);
 		return;
 	}
 	th_timer_start(&s->timer, TH_STREAM_STALL_MS, 0);

@@ -176,6 +176,28 @@ static void nobody_listens(void **state)
 	assert_int_equal(th_stream_write(here.stream, TH_STR("x")), TH_ECONN);
 }
 
+/* It is told once that it is over, and never that it began. */
+static void ended_before_it_opens(void **state)
+{
+	struct end other = { .fd = -1 };
+	struct th_stream_handlers h = handlers(&other);
+	struct th_buf place TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64);
+
+	(void)state;
+	th_buf_printf(&place, "127.0.0.1:%d", th_listen_port(listener));
+	dial(th_listen_port(listener));
+	th_stream_end(here.stream);
+	assert_int_equal(here.closes, 0);
+	assert_int_equal(
+	    th_stream_dial(loop, th_buf_str(&place), NULL, &h, &other.stream, &err), TH_OK);
+	th_loop_run(loop); /* until the other one is open */
+	th_stream_free(other.stream);
+	assert_int_equal(other.opens, 1);
+	assert_int_equal(here.opens, 0);
+	assert_int_equal(here.closes, 1);
+	assert_int_equal(here.why.code, TH_OK);
+}
+
 /* What waits is bounded, and whoever was told so is told when there is room. */
 static void what_waits_is_bounded(void **state)
 {
@@ -274,6 +296,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(places, setup, teardown),
 		cmocka_unit_test_setup_teardown(nobody_listens, setup, teardown),
+		cmocka_unit_test_setup_teardown(ended_before_it_opens, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_waits_is_bounded, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_relay_passes_all, setup, teardown),
 	};
