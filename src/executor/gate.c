@@ -225,6 +225,10 @@ static void on_connection(void *ctx, int fd)
 	struct th_err err = { 0 };
 
 	if (g->count >= (g->o->connections ?: TH_EXEC_GATE_MAX)) {
+		if (!g->o->quiet)
+			fprintf(stderr,
+				"refused: %zu connections are open, as many as there may be\n",
+				g->count);
 		th_fd_close(&fd);
 		free(v);
 		return;
