@@ -25,6 +25,7 @@ struct th_oh_reading {
 	thole_line_fn *fn;
 	thole_done_fn *done;
 	void *ctx;
+	bool names_event;
 };
 
 static void take_out(struct th_oh_held *x)
@@ -95,14 +96,30 @@ static int on_line(void *ctx, const char *line, size_t len)
 	return r->fn(r->ctx, line, len);
 }
 
+/* Otherwise what it holds is of no use any more: what could not be read once (a picture, while the
+ * database was away) is never told from there.  EBUSY: nothing was read.  ENOENT: most often the
+ * client's event is not there; of a session that is gone the next reading says it again. */
+static bool is_harmless(const struct th_oh_reading *r, int code)
+{
+	return code == THOLE_EBUSY || (code == THOLE_ENOENT && r->names_event);
+}
+
+static bool names_event(const char *const *options)
+{
+	for (; options && *options; options += 2)
+		if (strcmp(*options, "event") == 0)
+			return true;
+	return false;
+}
+
 static void on_done(void *ctx, int code, const struct thole_error *err)
 {
 	struct th_oh_reading *r = ctx;
 	thole_done_fn *done = r->done;
 	void *theirs = r->ctx;
 
-	if (code == THOLE_ENOENT || code == THOLE_ECORRUPT || code == THOLE_ELIMIT)
-		r->held->gone = true; /* what it holds is of no use any more */
+	if (err && !is_harmless(r, code))
+		r->held->gone = true;
 	(void)leave(r);
 	done(theirs, code, err);
 }
@@ -128,7 +145,9 @@ int th_oh_read(struct th_oh *o, const char *id, const char *const *options, thol
 	take_out(x);
 	put_first(x);
 	r = th_alloc(sizeof(*r));
-	*r = (struct th_oh_reading){ .held = x, .fn = fn, .done = done, .ctx = ctx };
+	*r = (struct th_oh_reading){
+		.held = x, .fn = fn, .done = done, .ctx = ctx, .names_event = names_event(options)
+	};
 	x->readings++;
 	code = thole_conversation_read(x->c, options, on_line, on_done, r, &r->reading, err);
 	if (code) {

@@ -188,8 +188,8 @@ static void ended_before_it_opens(void **state)
 	dial(th_listen_port(listener));
 	th_stream_end(here.stream);
 	assert_int_equal(here.closes, 0);
-	assert_int_equal(
-	    th_stream_dial(loop, th_buf_str(&place), NULL, &h, &other.stream, &err), TH_OK);
+	assert_int_equal(th_stream_dial(loop, th_buf_str(&place), NULL, &h, &other.stream, &err),
+			 TH_OK);
 	th_loop_run(loop); /* until the other one is open */
 	th_stream_free(other.stream);
 	assert_int_equal(other.opens, 1);

@@ -193,8 +193,8 @@ static void dropped_then_taken(void **state)
 	begin(2);
 	assert_int_equal(other_takes(1), TH_OK);
 	before = b.seen.epoch;
-	assert_int_equal(
-	    b.other->kind->release(b.other, th_str_of(name_of(1)), before, &err), TH_OK);
+	assert_int_equal(b.other->kind->release(b.other, th_str_of(name_of(1)), before, &err),
+			 TH_OK);
 	(void)take(0); /* under way */
 	th_lease_drop(take(1));
 	(void)take(1);
