@@ -211,17 +211,19 @@ static void on_looked(struct th_read *job, enum th_code code, const struct th_er
 {
 	struct takeover *t = TH_CONTAINER_OF(job, struct takeover, job);
 	struct thole_runtime *rt = t->rt;
-	struct th_err ignored;
+	struct th_err why = { 0 };
 
 	(void)err;
-	if (!code && !th_runtime_failure(rt->rt)) {
+	if (!code && !th_runtime_failure(rt->rt))
 		choose(t);
+	if (t->wanted > 0) {
 		t->job.run = claim;
 		t->job.done = on_claimed;
-		if (t->wanted > 0 &&
-		    th_reader_ask(th_runtime_writer(rt->rt), &t->job, &ignored) == TH_OK)
+		if (th_reader_ask(th_runtime_writer(rt->rt), &t->job, &why) == TH_OK)
 			return;
 	}
+	for (size_t i = 0; i < t->wanted; i++) /* each that was wanted is told of */
+		not_taken(t, t->chosen[i]->id, &why);
 	rt->takeover = NULL;
 	takeover_free(t);
 }
