@@ -93,7 +93,8 @@ enum thole_code {
 	THOLE_ECORRUPT = -13,     /* stored data is not what was written */
 	THOLE_EUNSUPPORTED = -14, /* this build or machine cannot */
 	THOLE_EFENCED = -15,      /* another runtime took the session meanwhile */
-	THOLE_EDIVERGED = -16     /* the log goes another way than this version would */
+	THOLE_EDIVERGED = -16,    /* the log goes another way than this version would */
+	THOLE_EPLACE = -17        /* this machine lacks labels (thole_runtime_labels) */
 };
 
 struct thole_error {
@@ -916,7 +917,18 @@ TH_API int thole_runtime_take_over(struct thole_runtime *rt, thole_recover_fn *w
 				   struct thole_error *err);
 
 /*
- * What this runtime is to others of a store that several machines use, from now on.  Options:
+ * What this machine has that agents may ask for (`labels` of an agent file), such as "eu gpu": up
+ * to 8 words of 1 to 24 of a-z, 0-9, "-", "_" and ".", a blank between them; "": nothing.  Kinds of
+ * computer that it can run, such as desktop, are added by themselves.  From now on a session whose
+ * agent needs others is neither begun nor opened here: EPLACE, whose sentence ends with ": " and
+ * all that it needs, ", " between.  Before this call nobody is asked.
+ */
+TH_API int thole_runtime_labels(struct thole_runtime *rt, const char *labels,
+				struct thole_error *err);
+
+/*
+ * What this runtime is to others of a store that several machines use, from now on, beside its
+ * labels.  Options:
  *     name      what people call it
  *     address   the URL at which the others reach it
  *     capacity  how many sessions it runs at once, a number
@@ -932,10 +944,10 @@ TH_API int thole_runtime_announce(struct thole_runtime *rt, const char *const *o
 /*
  * The runtimes of such a store, a JSON object a line, as thole_runtime_log_start gives lines:
  * "name", "address", "host", "process", "since" (UTC), "seen_ms" (its last word, so long ago),
- * "lease_ms" (0: it is dead, and others may take what it has), "capacity", "draining", and
- * "sessions": {"running", "waiting", "paused", "others"}.  One without a host is nobody: sessions
- * that were handed over and that nobody has taken yet.  `session_id`: only the one that lives and
- * has it, if there is one; it may be NULL.  Of another store there is no line.
+ * "lease_ms" (0: it is dead, and others may take what it has), "capacity", "draining", "labels" (a
+ * list), and "sessions": {"running", "waiting", "paused", "others"}.  One without a host is nobody:
+ * sessions that were handed over and that nobody has taken yet.  `session_id`: only the one that
+ * lives and has it, if there is one; it may be NULL.  Of another store there is no line.
  */
 TH_API int thole_runtime_nodes_start(struct thole_runtime *rt, const char *session_id,
 				     thole_line_fn *fn, thole_done_fn *done, void *ctx,

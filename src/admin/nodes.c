@@ -2,10 +2,12 @@
 #include "admin/nodes.h"
 
 #include "base/json.h"
+#include "base/label.h"
 
 void th_node_print(const struct th_node *node, struct th_buf *out)
 {
 	struct th_jw w = th_jw(out);
+	struct th_str labels = node->labels, label;
 
 	th_jw_object(&w);
 	th_jw_kstr(&w, "name", node->name);
@@ -17,6 +19,11 @@ void th_node_print(const struct th_node *node, struct th_buf *out)
 	th_jw_kint(&w, "lease_ms", node->left_ms);
 	th_jw_kint(&w, "capacity", node->capacity);
 	th_jw_kbool(&w, "draining", node->draining);
+	th_jw_name(&w, TH_STR("labels"));
+	th_jw_array(&w);
+	while ((label = th_label_next(&labels)).len)
+		th_jw_str(&w, label);
+	th_jw_array_end(&w);
 	th_jw_name(&w, TH_STR("sessions"));
 	th_jw_object(&w);
 	th_jw_kint(&w, "running", node->running);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nodes.c - what this runtime says of itself to the others of its store. */
 #include "api/api.h"
+#include "base/label.h"
 
 struct said {
 	struct th_node me;
@@ -43,10 +44,35 @@ static int read_option(const char *name, const char *value, struct said *said,
 	return TH_OK;
 }
 
+int thole_runtime_labels(struct thole_runtime *rt, const char *labels, struct thole_error *err)
+{
+	struct th_str list[TH_LABELS_MAX + 1], rest = { 0 };
+	struct th_strs all = { .list = list };
+	const char *fault;
+	size_t at = 0;
+	int code = th_api_enter(rt, err);
+
+	if (!code)
+		code = th_api_text(labels, "the labels", 0, TH_LABELS_TEXT_MAX, err);
+	if (code)
+		return code;
+	rest = th_str_of(labels);
+	while (all.count < TH_COUNT(list) && rest.len) {
+		list[all.count] = th_label_next(&rest);
+		all.count += list[all.count].len > 0;
+	}
+	fault = th_labels_fault(&all, &at);
+	if (fault)
+		return th_api_fail(err, all.count > TH_LABELS_MAX ? TH_ELIMIT : TH_EUSAGE,
+				   "label %zu %s", at + 1, fault);
+	th_runtime_labels(rt->rt, th_str_of(labels));
+	return TH_OK;
+}
+
 int thole_runtime_announce(struct thole_runtime *rt, const char *const *options,
 			   struct thole_error *err)
 {
-	struct said said = { 0 };
+	struct said said = { 0 }; /* its labels were said before */
 	struct th_err e = { 0 };
 	struct th_store *store;
 	enum th_code bad;
@@ -59,6 +85,7 @@ int thole_runtime_announce(struct thole_runtime *rt, const char *const *options,
 	}
 	if (code)
 		return code;
+	said.me.labels = th_runtime_labels_of(rt->rt);
 	store = th_runtime_store(rt->rt);
 	if (!store->kind->announce)
 		return th_api_fail(err, TH_EUNSUPPORTED,

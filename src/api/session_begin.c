@@ -353,8 +353,10 @@ int thole_session_fork(struct thole_runtime *rt, struct thole_agent *agent, cons
 		return code;
 	if (!new_name)
 		new_id(made);
-	forked = th_edit_fork(th_runtime_store(rt->rt), th_str_of(id), seq,
-			      th_str_of(new_name ? new_name : made), &e);
+	forked = th_runtime_place_stored(rt->rt, th_str_of(id), &e);
+	if (!forked)
+		forked = th_edit_fork(th_runtime_store(rt->rt), th_str_of(id), seq,
+				      th_str_of(new_name ? new_name : made), &e);
 	if (forked)
 		return th_api_out(forked, &e, err);
 	return start(rt, agent, NULL, &(struct beginning){ .id = new_name ? new_name : made }, ret,

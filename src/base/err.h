@@ -31,7 +31,8 @@
 	X(ECORRUPT, -13, "corrupt", 1)   /* stored data is not what we wrote */\
 	X(EUNSUPPORTED, -14, "unsupported", 1)                                 \
 	X(EFENCED, -15, "fenced", 1)     /* a newer owner holds the session */  \
-	X(EDIVERGED, -16, "diverged", 1) /* the log goes another way than we would */
+	X(EDIVERGED, -16, "diverged", 1) /* the log goes another way than we would */ \
+	X(EPLACE, -17, "place", 1)       /* another machine can: labels are missing here */
 /* clang-format on */
 
 #define X(id, value, name, exit_code) TH_##id = (value),

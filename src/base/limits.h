@@ -181,6 +181,8 @@
 #define TH_FLEET_TRIES_MAX 4               /* of one request, when its session moves meanwhile */
 #define TH_FLEET_LOOK_MS 2000              /* between two looks at who lives */
 #define TH_FLEET_IDLE_S 3600               /* without a byte of an answer of another node */
+#define TH_LABELS_MAX 8                    /* that an agent asks for, or that a node is given */
+#define TH_LABEL_MAX 24                    /* bytes of one */
 #define TH_FLEET_TEXT_MAX 256              /* a node's name; its address */
 #define TH_STORE_LEASE_MS 9000             /* without a word from the database, then it is lost */
 #define TH_USED_SAID_MS 60000              /* a running session tells what it took so often */

@@ -2,7 +2,7 @@
 /* fleet.c - thole fleet: who works on this log, and on how much. */
 #include "admin/nodes.h"
 #include "base/json.h"
-#include "base/limits.h"
+#include "base/label.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/remote.h"
@@ -91,6 +91,8 @@ static void print_node(const struct th_json *node, struct th_buf *out)
 	static const char *const states[] = { "running", "waiting", "paused", "others" };
 	const struct th_json *sessions = th_json_get(node, "sessions");
 	struct th_buf process TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_buf labels TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_LABELS_TEXT_MAX);
+	struct th_json_iter it = th_json_iter(th_json_get(node, "labels"));
 	struct th_str name = th_json_get_str(node, "name"), host = th_json_get_str(node, "host");
 
 	cell(out, name.len ? name : TH_STR("-"), 12);
@@ -102,7 +104,10 @@ static void print_node(const struct th_json *node, struct th_buf *out)
 		th_buf_printf(&process, "%lld@", (long long)th_json_get_int(node, "process", 0));
 	th_text_line(&process, host, 64);
 	cell(out, th_buf_str(&process), 20);
-	th_text_line(out, th_json_get_str(node, "address"), TH_FLEET_TEXT_MAX);
+	cell(out, th_json_get_str(node, "address"), 24);
+	while (th_json_next(&it))
+		th_labels_add(&labels, th_json_str(it.val), ", ");
+	th_text_line(out, th_buf_str(&labels), 2 * TH_LABELS_TEXT_MAX);
 	th_buf_add_char(out, '\n');
 }
 
@@ -122,8 +127,8 @@ static enum th_code print(struct th_str text, bool json, struct th_buf *out, str
 		}
 		return TH_OK;
 	}
-	th_buf_printf(out, "%-12s %-8s %7s %7s %7s %7s %7s %-20s address\n", "node", "state",
-		      "running", "waiting", "paused", "others", "seen s", "process");
+	th_buf_printf(out, "%-12s %-8s %7s %7s %7s %7s %7s %-20s %-24s labels\n", "node", "state",
+		      "running", "waiting", "paused", "others", "seen s", "process", "address");
 	it = th_json_iter(th_json_get(th_json_root(doc), "nodes"));
 	while (th_json_next(&it))
 		print_node(it.val, out);

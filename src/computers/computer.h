@@ -160,6 +160,9 @@ struct th_computer_kind {
 	/* The screen was there before and stays, perhaps with a person at it: doctor opens none,
 	 * and keys that a killed process held down are let go of at once. */
 	bool outlives;
+	/* The programs that it needs are on this machine: its name is then a label of the machine,
+	 * which sessions with it need.  NULL: any machine will do. */
+	bool (*here)(void);
 	/* TH_EUSAGE, TH_EUNSUPPORTED, TH_EIO … with a sentence that names what is missing and what
 	 * to do. */
 	enum th_code (*open)(const struct th_computer_options *options, struct th_computer **ret,

@@ -83,6 +83,13 @@ static enum th_code check_programs(struct th_err *err)
 	return TH_OK;
 }
 
+static bool here(void)
+{
+	struct th_err ignored;
+
+	return check_programs(&ignored) == TH_OK;
+}
+
 /* ---- the sandbox and its first process ---- */
 
 static uid_t user_of(const struct th_computer_options *o)
@@ -559,6 +566,7 @@ const struct th_computer_kind th_computer_desktop = {
 		TH_CAP_SHELL,
 	.shared = TH_HAS_SIZE | TH_HAS_START,
 	.prefix = prefix,
+	.here = here,
 	.open = desktop_open,
 	.size = th_x11_size,
 	.see = th_x11_see,

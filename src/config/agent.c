@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/label.h"
 #include "base/text.h"
 #include "config/computer.h"
 #include "config/read.h"
@@ -354,6 +355,16 @@ static enum th_code check_fallback(const struct checker *c, const struct th_agen
 	return fault ? fail_path(c, th_buf_str(&path), "%s", fault) : TH_OK;
 }
 
+static enum th_code check_labels(const struct checker *c, const struct th_agent *a)
+{
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
+	size_t at = 0;
+	const char *fault = th_labels_fault(&a->labels, &at);
+
+	th_buf_printf(&path, "labels[%zu]", at);
+	return fault ? fail_path(c, th_buf_str(&path), "%s", fault) : TH_OK;
+}
+
 static enum th_code check_numbers(const struct checker *c, const struct th_agent *a)
 {
 	const char *member, *fault = th_agent_numbers_fault(a, &member);
@@ -446,6 +457,8 @@ static enum th_code check_agent(const struct checker *c, const struct th_agent *
 
 	if (code == TH_OK)
 		code = check_fallback(c, a);
+	if (code == TH_OK)
+		code = check_labels(c, a);
 	if (code == TH_OK)
 		code = check_settings(c, a);
 	if (code == TH_OK)

@@ -279,6 +279,10 @@ static const struct th_field agent_fields[] = {
 	  &th_agent_computer_table, NULL, false, 0 },
 	{ "limits", AT(limits), TH_FIELD_object, 0, "limits that stop a run",
 	  &th_agent_limits_table, NULL, false, 0 },
+	{ "labels", AT(labels), TH_FIELD_strs, 0,
+	  "what the node that runs its sessions must have, such as gpu; at most 8 words of 24 "
+	  "bytes; a computer of kind desktop needs the label desktop by itself; see FLEET.md",
+	  NULL, NULL, false, 0 },
 	{ "tools", AT(tools), TH_FIELD_strs, 0,
 	  "tools that the agent may call; default: bash, edit, search", NULL, NULL, false, 0 },
 	{ "commands", AT(commands), TH_FIELD_objects, 0,

@@ -289,6 +289,7 @@ struct th_agent {
 	struct th_agent_confirm *confirm;     /* NULL: the risk of a call makes nobody ask */
 	struct th_agent_skills *skills;       /* of the first agent; NULL: none */
 	struct th_agent_subagents *subagents; /* of the first agent; NULL: none are read */
+	struct th_strs labels; /* of the first agent: what its machine must have (base/label.h) */
 };
 
 extern const struct th_table th_agent_table, th_agent_limits_table, th_agent_computer_table,

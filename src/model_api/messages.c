@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "model_api/response_internal.h"
+#include "server/fleet.h"
 
 static const char *stop_reason(const struct th_reply *r)
 {
@@ -240,6 +241,7 @@ void th_v1_messages(struct th_access *a)
 					.body = th_http_body(a->request) };
 	struct th_response_fault fault;
 
-	if (th_quota_begin(a) && !th_response_make(a, &order, NULL, &fault))
+	if (th_quota_begin(a) && !th_response_make(a, &order, NULL, &fault) &&
+	    !th_forward_places(a, &fault.lacks))
 		fail(a, fault.status, fault.code, fault.param, fault.message);
 }

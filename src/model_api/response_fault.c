@@ -22,6 +22,8 @@ bool th_making_fault_api(struct th_making *m, const struct thole_error *err)
 {
 	int status = th_status_of(err->code);
 
+	if (err->code == THOLE_EPLACE)
+		m->fault->lacks = *err;
 	return th_response_fault(m->fault, status == 500 || status == 503 ? status : 400, NULL,
 				 "%s", err->text);
 }

@@ -26,6 +26,7 @@ struct th_response_fault {
 	int status;
 	const char *code, *param; /* may be NULL */
 	char message[512];
+	struct thole_error lacks; /* THOLE_EPLACE: another node can begin it; else 0 */
 };
 
 struct th_stored;

@@ -5,6 +5,7 @@
 
 #include "io/clock.h"
 #include "model_api/response_internal.h"
+#include "server/fleet.h"
 
 static void make(struct th_access *a, struct th_stored *before, const struct thole_error *lost)
 {
@@ -14,7 +15,7 @@ static void make(struct th_access *a, struct th_stored *before, const struct tho
 					.lost = lost };
 	struct th_response_fault fault;
 
-	if (!th_response_make(a, &order, NULL, &fault))
+	if (!th_response_make(a, &order, NULL, &fault) && !th_forward_places(a, &fault.lacks))
 		th_access_fault(a, fault.status, fault.code, fault.param, fault.message);
 }
 

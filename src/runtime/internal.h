@@ -109,6 +109,8 @@ struct th_runtime {
 	struct th_buf scope;              /* what the store is called: executors are found by it */
 	struct th_tls_config *far_tls;    /* to executors of other machines; NULL: none */
 	char here[TH_FLEET_TEXT_MAX + 1]; /* where others reach ours; "": nowhere */
+	struct th_buf labels;             /* what this machine has (base/label.h) */
+	bool placed;                      /* that was said: sessions that need others are refused */
 	bool no_sandbox, settling, failed;
 	bool executors; /* there was one */
 	bool mcp;       /* a server at an address was called */
@@ -123,6 +125,10 @@ struct th_runtime {
 /* The session of a driver's handle, or NULL. */
 struct th_runtime_session *th_runtime_find(struct th_runtime *rt, uint32_t index,
 					   uint32_t generation);
+
+/* place.c: TH_EPLACE, and the labels that are missing. */
+TH_NODISCARD enum th_code th_runtime_place(const struct th_runtime *rt,
+					   const struct th_agent *agent, struct th_err *err);
 
 /* models.c */
 /* The deadlines of a request: what the settings say, else the defaults; never more than is left of

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/label.h"
 #include "io/clock.h"
 #include "io/role.h"
 #include "runtime/mcp.h"
@@ -234,6 +235,7 @@ enum th_code th_runtime_new(const struct th_runtime_options *options, struct th_
 			rt->leases = th_leases_new(rt->loop, rt->store, rt->writer);
 	}
 	th_buf_init(&rt->scope, 2 * TH_PATH_LEN_MAX);
+	th_buf_init(&rt->labels, TH_LABELS_TEXT_MAX);
 	if (!code)
 		code = th_store_scope(options->store_url, &rt->scope, err);
 	if (!code)
@@ -301,6 +303,7 @@ struct th_runtime *th_runtime_free(struct th_runtime *rt)
 	free(rt->program);
 	th_tls_config_free(rt->far_tls);
 	th_buf_deinit(&rt->scope);
+	th_buf_deinit(&rt->labels);
 	free(rt);
 	return NULL;
 }

@@ -162,6 +162,15 @@ struct th_runtime_far {
 TH_NODISCARD enum th_code th_runtime_far(struct th_runtime *rt, const struct th_runtime_far *far,
 					 struct th_err *err);
 
+/* What this machine has, a good text of labels (base/label.h); its kinds of computer are added.
+ * From now on a session that needs others is neither begun nor opened: TH_EPLACE, and the sentence
+ * ends with ": " and what it needs. */
+void th_runtime_labels(struct th_runtime *rt, struct th_str labels);
+/* Would a stored one be refused? */
+TH_NODISCARD enum th_code th_runtime_place_stored(struct th_runtime *rt, struct th_str session_id,
+						  struct th_err *err);
+struct th_str th_runtime_labels_of(const struct th_runtime *rt); /* all; before that, none */
+
 /*
  * An open session that rests is set going, as its user asked: a pause ends, and a failure, a limit
  * or a stop is left behind.  `taken_up`: it was stored, and this is the first word since: what was

@@ -53,6 +53,20 @@ enum th_code th_runtime_stored_agent(struct th_runtime *rt, struct th_str sessio
 	return code;
 }
 
+enum th_code th_runtime_place_stored(struct th_runtime *rt, struct th_str session_id,
+				     struct th_err *err)
+{
+	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
+	struct th_agent agent;
+	enum th_code code;
+
+	if (!rt->placed)
+		return TH_OK;
+	th_arena_init(&memory, 4 * TH_EVENT_DATA_MAX);
+	code = th_runtime_stored_agent(rt, session_id, &memory, &agent, err);
+	return code ? code : th_runtime_place(rt, &agent, err);
+}
+
 static enum th_code config_computer(struct th_runtime_session *s, const struct th_start *start,
 				    struct th_err *err)
 {
@@ -135,8 +149,8 @@ static enum th_code check_prices(const struct th_runtime_session *s,
 static enum th_code check_member(const struct th_runtime_session *s,
 				 const struct th_json *definition, size_t index, struct th_err *err)
 {
-	static const char *const fields[] = { "limits",  "environment", "net",
-					      "net_ask", "secrets",     "untrusted" };
+	static const char *const fields[] = { "limits",  "environment", "net",   "net_ask",
+					      "secrets", "untrusted",   "labels" };
 	const struct th_json *member = th_team_definition(definition, index);
 
 	for (size_t i = 0; !s->stored && i < TH_COUNT(fields); i++) {
@@ -241,9 +255,11 @@ enum th_code th_runtime_session_config(struct th_runtime_session *s, const struc
 				       struct th_err *err)
 {
 	struct th_runtime *rt = s->rt;
-	enum th_code code = th_resolved_models_of(rt->config, rt->person, &s->agent, &s->memory,
-						  &s->resolved_models, err);
+	enum th_code code = th_runtime_place(rt, &s->agent, err);
 
+	if (!code)
+		code = th_resolved_models_of(rt->config, rt->person, &s->agent, &s->memory,
+					     &s->resolved_models, err);
 	if (!code)
 		code = check_prices(s, &s->resolved_models, err);
 	if (code)

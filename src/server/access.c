@@ -200,15 +200,11 @@ int th_status_of(int code)
 	case THOLE_ENOMEM:
 	case THOLE_ETIMEOUT:
 	case THOLE_ECONN:
+	case THOLE_EPLACE:
 		return 503;
 	default:
 		return 500;
 	}
-}
-
-void th_access_error(struct th_access *a, const struct thole_error *err)
-{
-	th_access_fail(a, th_status_of(err->code), thole_code_name(err->code), "%s", err->text);
 }
 
 /* ---- what is asked ---- */

@@ -75,7 +75,8 @@ void th_access_wait(struct th_access *a, int status, uint64_t wait_ms, const cha
 /* The same, and which member of the request is meant; `code` and `param` may be NULL. */
 void th_access_fault(struct th_access *a, int status, const char *code, const char *param,
 		     const char *message);
-/* The same for what the API said. */
+/* The same for what the API said.  Of a node that lacks labels (THOLE_EPLACE) another one answers.
+ */
 void th_access_error(struct th_access *a, const struct thole_error *err);
 int th_status_of(int code); /* enum thole_code as an HTTP status */
 void th_error_print(int status, const char *code, const char *message, struct th_buf *out);

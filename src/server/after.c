@@ -49,7 +49,7 @@ static void answer_lost(struct th_access *a, struct thole_session *session)
 	struct thole_error err = { 0 };
 	int code = session ? thole_session_lost(session, &err) : 0;
 
-	if (code == THOLE_EBUSY || code == THOLE_ENOENT)
+	if (code == THOLE_EBUSY || code == THOLE_ENOENT || code == THOLE_EPLACE)
 		th_access_error(a, &err);
 	else
 		th_access_fail(a, 503, "lost", "the session is not this server's any more: %s",

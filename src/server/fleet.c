@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/label.h"
 #include "io/clock.h"
 #include "io/tls.h"
 #include "server/service.h"
@@ -17,6 +18,20 @@
 #define DRAIN_PASS_MS 20 /* of one look; each session that is handed over is a commit */
 
 /* ---- this node ---- */
+
+/* Of any server: where it is alone, what it lacks is refused when a session begins. */
+static enum th_code say_labels(struct th_server *s, struct th_err *err)
+{
+	const struct th_serve_fleet *set = s->settings.s.fleet;
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_LABELS_TEXT_MAX);
+	struct thole_error e;
+
+	for (size_t i = 0; set && i < set->labels.count; i++)
+		th_labels_add(&text, set->labels.list[i], " ");
+	if (thole_runtime_labels(s->rt, text.len ? text.ptr : "", &e) != 0)
+		return th_fail(err, (enum th_code)e.code, "serve.fleet: %s", e.text);
+	return TH_OK;
+}
 
 static enum th_code announce(struct th_fleet *f, struct th_err *err)
 {
@@ -33,7 +48,10 @@ static enum th_code announce(struct th_fleet *f, struct th_err *err)
 	char texts[TH_COUNT(far)][TH_PATH_LEN_MAX];
 	struct thole_error e;
 	size_t at = 4;
+	enum th_code code = say_labels(f->server, err);
 
+	if (code)
+		return code;
 	(void)gethostname(name, sizeof(name) - 1);
 	if (set->name.len)
 		snprintf(name, sizeof(name), "%.*s", TH_FMT(set->name));
@@ -83,7 +101,7 @@ enum th_code th_fleet_new(struct th_server *s, struct th_fleet **ret, struct th_
 
 	*ret = NULL;
 	if (!s->settings.s.fleet)
-		return TH_OK;
+		return say_labels(s, err);
 	f = th_alloc(sizeof(*f));
 	*f = (struct th_fleet){ .server = s };
 	th_buf_init(&f->nodes, NODES_SIZE_MAX);

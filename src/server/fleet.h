@@ -56,6 +56,9 @@ void th_fleet_drain(struct th_fleet *f);
 /* forward.c */
 /* The request may be another node's: true, and it is answered later, here or by that one. */
 bool th_forward_takes(struct th_access *a);
+/* This node lacks labels that the request needs (THOLE_EPLACE): true, and a node that has them
+ * answers it, or it is refused with 503. */
+bool th_forward_places(struct th_access *a, const struct thole_error *err);
 struct th_forward *th_forward_next(const struct th_forward *f);
 const char *th_forward_address(const struct th_forward *f); /* ""; it is not sent yet */
 void th_forward_lose(struct th_forward *f);                 /* that node is dead */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/label.h"
 #include "server/fleet.h"
 #include "server/service.h"
 #include "wire/percent.h"
@@ -27,6 +28,10 @@ struct th_forward {
 	bool stream; /* of events */
 	bool moved;  /* that node says that it has not got the session */
 	bool full;   /* who asked does not read */
+	/* Labels that this node lacks and that the request needs: any node that has them will do.
+	 * "": the one that has the session. */
+	char needs[2 * TH_LABELS_TEXT_MAX];
+	int64_t busy; /* sessions of the node that is chosen by them */
 	char id[TH_SESSION_ID_MAX + 1];
 	char address[TH_FLEET_TEXT_MAX + 1];
 	bool sent; /* `address` has the request */
@@ -227,7 +232,7 @@ static void lose(struct th_forward *w, bool taken)
 	} else if (w->begun) {
 		forward_free(w);
 		th_http_abort(a->request);
-	} else if (only_reads(w)) {
+	} else if (only_reads(w) && !w->needs[0]) {
 		answer_here(w);
 	} else if (taken) {
 		refuse(w, 502, "other_node",
@@ -396,6 +401,53 @@ static int on_line(void *ctx, const char *line, size_t len)
 	return 0;
 }
 
+/* ---- who could run it? ---- */
+
+/* Of those that have the labels, the one that has least to do; full ones come last. */
+static int on_node(void *ctx, const char *line, size_t len)
+{
+	struct th_forward *w = ctx;
+	const struct th_serve_fleet *set = w->access->server->settings.s.fleet;
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_buf has TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_LABELS_TEXT_MAX);
+	const struct th_json *node;
+	struct th_json_iter it;
+	struct th_str address;
+	int64_t busy, capacity;
+
+	if (!set || th_json_parse(th_str_n(line, len), &doc, NULL) != TH_OK)
+		return 0;
+	node = th_json_root(doc);
+	address = th_json_get_str(node, "address");
+	it = th_json_iter(th_json_get(node, "labels"));
+	while (th_json_next(&it))
+		th_labels_add(&has, th_json_str(it.val), " ");
+	if (th_json_get_int(node, "lease_ms", 0) == 0 ||
+	    th_json_bool(th_json_get(node, "draining"), false) || !address.len ||
+	    address.len >= sizeof(w->address) || th_str_eq(address, set->address) ||
+	    !th_labels_have(th_buf_str(&has), th_str_of(w->needs)))
+		return 0;
+	busy = th_json_get_int(th_json_get(node, "sessions"), "running", 0);
+	capacity = th_json_get_int(node, "capacity", 0);
+	if (capacity > 0 && busy >= capacity)
+		busy = INT64_MAX - 1;
+	if (w->found && busy >= w->busy)
+		return 0;
+	w->found = true;
+	w->busy = busy;
+	snprintf(w->address, sizeof(w->address), "%.*s", TH_FMT(address));
+	return 0;
+}
+
+static void refuse_place(struct th_forward *w)
+{
+	char why[sizeof(w->needs) + 80];
+
+	snprintf(why, sizeof(why),
+		 "no node that takes sessions has all the labels that this needs: %s", w->needs);
+	refuse(w, 503, thole_code_name(THOLE_EPLACE), why);
+}
+
 static void on_looked(void *ctx, int code, const struct thole_error *err)
 {
 	struct th_forward *w = ctx;
@@ -404,6 +456,8 @@ static void on_looked(void *ctx, int code, const struct thole_error *err)
 	w->look = NULL;
 	if (code)
 		refuse(w, th_status_of(code), thole_code_name(code), err->text);
+	else if (w->needs[0] && !w->found)
+		refuse_place(w);
 	else if (!w->found || !w->address[0] || !s->settings.s.fleet ||
 		 th_str_is(s->settings.s.fleet->address, w->address))
 		answer_here(w);
@@ -423,14 +477,56 @@ static void look(void *ctx)
 
 	w->found = false;
 	w->address[0] = '\0';
-	int code = thole_runtime_nodes_start(s->rt, w->id, on_line, on_looked, w, &w->look, &e);
+	int code =
+	    thole_runtime_nodes_start(s->rt, w->needs[0] ? NULL : w->id,
+				      w->needs[0] ? on_node : on_line, on_looked, w, &w->look, &e);
 
-	if (code == THOLE_EUSAGE) /* it is no session's id */
+	if (code == THOLE_EUSAGE && !w->needs[0]) /* it is no session's id */
 		answer_here(w);
 	else if (code)
 		refuse(w, th_status_of(e.code), thole_code_name(e.code), e.text);
 	else
 		th_server_kick(s);
+}
+
+static struct th_forward *forward_new(struct th_access *a)
+{
+	struct th_fleet *f = a->server->fleet;
+	struct th_forward *w = th_alloc(sizeof(*w));
+
+	*w = (struct th_forward){ .fleet = f, .access = a, .next = f->first };
+	th_buf_init(&w->headers, TH_HTTP1_HEAD_MAX);
+	th_timer_init(&w->again, a->server->loop, look, w);
+	if (w->next)
+		w->next->prev = w;
+	f->first = w;
+	f->count++;
+	a->ctx = w;
+	a->gone = on_gone;
+	a->room = on_room;
+	a->reads = true;
+	return w;
+}
+
+bool th_forward_places(struct th_access *a, const struct thole_error *err)
+{
+	struct th_str text = th_str_of(err->text);
+	struct th_forward *w;
+	size_t at = text.len;
+
+	/* What a node passed on already was to be run by this one. */
+	if (err->code != THOLE_EPLACE || !a->server->fleet || a->door || a->by_node ||
+	    a->server->fleet->count >= TH_FLEET_FORWARDS_MAX)
+		return false;
+	while (at > 0 && text.ptr[at - 1] != ':')
+		at--;
+	text = th_str_trim(th_str_sub(text, at, text.len));
+	if (at == 0 || !text.len || text.len >= sizeof(w->needs))
+		return false;
+	w = forward_new(a);
+	memcpy(w->needs, text.ptr, text.len);
+	look(w);
+	return true;
 }
 
 bool th_forward_takes(struct th_access *a)
@@ -449,19 +545,8 @@ bool th_forward_takes(struct th_access *a)
 		th_access_fail(a, 503, "overloaded", "too many requests are passed on already");
 		return true;
 	}
-	w = th_alloc(sizeof(*w));
-	*w = (struct th_forward){ .fleet = s->fleet, .access = a, .next = s->fleet->first };
+	w = forward_new(a);
 	memcpy(w->id, id, sizeof(w->id));
-	th_buf_init(&w->headers, TH_HTTP1_HEAD_MAX);
-	th_timer_init(&w->again, s->loop, look, w);
-	if (w->next)
-		w->next->prev = w;
-	s->fleet->first = w;
-	s->fleet->count++;
-	a->ctx = w;
-	a->gone = on_gone;
-	a->room = on_room;
-	a->reads = true;
 	look(w);
 	return true;
 }

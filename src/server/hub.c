@@ -252,8 +252,11 @@ static void on_note(void *ctx, struct thole_session *session, const struct thole
 	struct th_hub *h = ctx;
 	bool lost =
 	    thole_note_kind(note) == THOLE_NOTE_REST && thole_session_state(session) == THOLE_LOST;
+	struct thole_error why;
 
 	if (lost) {
+		if (thole_session_lost(session, &why) == THOLE_EPLACE)
+			th_journal_say(h->server, "fleet", "left to other nodes: %s", why.text);
 		lose(h);
 		return;
 	}

@@ -137,8 +137,10 @@ static void recovered(void *ctx, const char *id, struct thole_session *session,
 	struct th_hub *h;
 	char user[TH_USER_MAX + 1], *row = NULL;
 
-	(void)why; /* it stays in the store, and whoever asks for it is told */
+	/* It stays in the store, and whoever asks for it is told. */
 	s->claims--;
+	if (!session && why->code == THOLE_EPLACE)
+		th_journal_say(s, "fleet", "left to other nodes: session %s: %s", id, why->text);
 	if (!session)
 		return;
 	if (thole_runtime_session(s->rt, id, NULL, &row, &e) != 0 ||

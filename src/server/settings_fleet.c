@@ -2,7 +2,7 @@
 /* settings_fleet.c - `serve.fleet`: how this server's nodes know each other. */
 #include <stdio.h>
 
-#include "base/limits.h"
+#include "base/label.h"
 #include "io/files.h"
 #include "server/settings.h"
 #include "wire/authority.h"
@@ -13,6 +13,7 @@ static const struct th_field fields[] = {
 	{ "address", AT(address), TH_FIELD_str, TH_REQ | TH_NONEMPTY, "where the other nodes reach this one: https://10.0.0.1:7711, or http:// where the network is the fleet's own", NULL, NULL, false, 0 },
 	{ "secret_file", AT(secret_file), TH_FIELD_str, TH_REQ | TH_NONEMPTY, "a file with the token of the fleet, the same on every node: 32 to 512 characters, mode 0600", NULL, NULL, false, 0 },
 	{ "name", AT(name), TH_FIELD_str, TH_NONEMPTY, "what people call it; default: the host's name", NULL, NULL, false, 0 },
+	{ "labels", AT(labels), TH_FIELD_strs, 0, "what this node has, such as [gpu, eu], at most 8: an agent's labels must be among them; desktop is there by itself where desktops can run", NULL, NULL, false, 0 },
 	{ "capacity", AT(capacity), TH_FIELD_int, TH_POSITIVE, "sessions that run here at once; of dead nodes it takes no more; default: no limit", NULL, NULL, false, 0 },
 	{ "executors", AT(executors), TH_FIELD_str, TH_NONEMPTY, "where the other nodes reach executors of this one: HOST:PORT of its `thole exec --listen`; default: they do not", NULL, NULL, false, 0 },
 	{ "cert", AT(cert), TH_FIELD_str, TH_NONEMPTY, "with that: this node's certificate, PEM", NULL, NULL, false, 0 },
@@ -73,6 +74,8 @@ static enum th_code read_secret(struct th_str path, struct th_secret **ret, stru
 enum th_code th_settings_fleet(struct th_settings *s, struct th_err *err)
 {
 	const struct th_serve_fleet *f = s->s.fleet;
+	const char *fault;
+	size_t at = 0;
 
 	if (!f)
 		return TH_OK;
@@ -83,5 +86,8 @@ enum th_code th_settings_fleet(struct th_settings *s, struct th_err *err)
 	if (f->name.len > TH_FLEET_TEXT_MAX)
 		return th_fail(err, TH_ELIMIT, "fleet: a name has at most %d bytes",
 			       TH_FLEET_TEXT_MAX);
+	fault = th_labels_fault(&f->labels, &at);
+	if (fault)
+		return th_fail(err, TH_EUSAGE, "fleet: labels[%zu] %s", at, fault);
 	return read_secret(f->secret_file, &s->fleet_secret, err);
 }

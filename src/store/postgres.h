@@ -26,13 +26,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/label.h"
 #include "base/secret.h"
 #include "io/clock.h"
 #include "store/common.h"
 #include "store/group.h"
 #include "store/pq.h"
 
-#define TH_POSTGRES_VERSION 4
+#define TH_POSTGRES_VERSION 5
 
 /* Whose lease is over at any time: the owner of sessions that were handed over. */
 #define TH_PG_NOBODY "handed-over"
@@ -49,6 +50,7 @@ struct th_pg_owner {
 	int stop_fd; /* to end the thread; -1: there is none */
 	/* What it says of itself. */
 	char node[TH_FLEET_TEXT_MAX + 1], address[TH_FLEET_TEXT_MAX + 1];
+	char labels[TH_LABELS_TEXT_MAX + 1];
 	int64_t capacity;
 	bool draining;
 	struct th_wake *wake; /* to tell the loop that it is lost; NULL: nobody is told */

@@ -14,8 +14,12 @@ static enum th_code note(struct th_pg_owner *o, const struct th_node *me, struct
 	if (me->name.len > TH_FLEET_TEXT_MAX || me->address.len > TH_FLEET_TEXT_MAX)
 		return th_fail(err, TH_ELIMIT, "a node's name and address have at most %d bytes",
 			       TH_FLEET_TEXT_MAX);
+	if (me->labels.len > TH_LABELS_TEXT_MAX)
+		return th_fail(err, TH_ELIMIT, "a node's labels have at most %d bytes",
+			       TH_LABELS_TEXT_MAX);
 	snprintf(o->node, sizeof(o->node), "%.*s", TH_FMT(me->name));
 	snprintf(o->address, sizeof(o->address), "%.*s", TH_FMT(me->address));
+	snprintf(o->labels, sizeof(o->labels), "%.*s", TH_FMT(me->labels));
 	o->capacity = me->capacity;
 	o->draining = me->draining;
 	return TH_OK;
@@ -32,10 +36,11 @@ static enum th_code write_row(struct th_postgres *s, struct th_err *err)
 	th_pq_arg_text(&args, th_str_of(o->address));
 	th_pq_arg_i64(&args, o->capacity);
 	th_pq_arg_i64(&args, o->draining);
+	th_pq_arg_text(&args, th_str_of(o->labels));
 	if (code == TH_OK)
 		code = th_pq_add(&s->writer,
 				 "UPDATE thole.owners SET node = $2, address = $3, capacity = $4,"
-				 " draining = $5 = 1 WHERE owner = $1",
+				 " draining = $5 = 1, labels = $6 WHERE owner = $1",
 				 &args, err);
 	if (code == TH_OK)
 		code = th_postgres_commit(s, err);
@@ -72,7 +77,7 @@ enum th_code th_postgres_announce(struct th_store *store, const struct th_node *
 	" 'YYYY-MM-DD HH24:MI'), o.process, o.capacity, o.draining,"                   \
 	" (extract(epoch FROM clock_timestamp() - o.seen) * 1000)::bigint,"            \
 	" CASE WHEN o.expires <= clock_timestamp() THEN 0 ELSE"                        \
-	" (extract(epoch FROM o.expires - clock_timestamp()) * 1000)::bigint END"
+	" (extract(epoch FROM o.expires - clock_timestamp()) * 1000)::bigint END, o.labels"
 static const char of_session[] =
 	"SELECT " NODE_COLUMNS ", 0::bigint, 0::bigint, 0::bigint, 0::bigint"
 	" FROM thole.sessions s JOIN thole.owners o ON o.owner = s.owner"
@@ -95,14 +100,15 @@ static bool node_read(PGresult *r, int i, struct th_node *ret)
 					 &ret->since };
 	int64_t *const numbers[] = { &ret->seen_ms, &ret->left_ms, &ret->running,
 				     &ret->waiting, &ret->paused,  &ret->others };
-	bool good = true;
+	bool good = th_pq_text(r, i, 10, &ret->labels);
 
 	for (size_t k = 0; k < TH_COUNT(texts) && good; k++)
 		good = th_pq_text(r, i, (int)k, texts[k]);
 	good = good && th_pq_i64(r, i, 5, &ret->process) && th_pq_i64(r, i, 6, &ret->capacity) &&
 	       th_pq_bool(r, i, 7, &ret->draining);
+	/* The labels stand after the first two. */
 	for (size_t k = 0; k < TH_COUNT(numbers) && good; k++)
-		good = th_pq_i64(r, i, 8 + (int)k, numbers[k]);
+		good = th_pq_i64(r, i, 8 + (int)k + (k > 1), numbers[k]);
 	return good;
 }
 

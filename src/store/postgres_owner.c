@@ -149,15 +149,16 @@ static enum th_code insert(struct th_postgres *s, const char *name, struct th_er
 	th_pq_arg_text(&args, th_str_of(s->owner.address));
 	th_pq_arg_i64(&args, s->owner.capacity);
 	th_pq_arg_i64(&args, s->owner.draining);
+	th_pq_arg_text(&args, th_str_of(s->owner.labels));
 	th_pq_arg_text(&again, th_str_of(name));
 	code = th_postgres_begin(s, err);
 	if (code == TH_OK)
 		code = th_pq_add(c,
 				 "INSERT INTO thole.owners (owner, host, process, began, expires,"
-				 " node, address, capacity, draining)"
+				 " node, address, capacity, draining, labels)"
 				 " VALUES ($1, $2, $3, clock_timestamp(),"
 				 " clock_timestamp() + $4 * interval '1 millisecond', $5, $6, $7,"
-				 " $8 = 1)",
+				 " $8 = 1, $9)",
 				 &args, err);
 	if (code == TH_OK)
 		code = th_pq_add(

@@ -145,10 +145,16 @@ static const char *const fourth[] = {
 	"CREATE INDEX sessions_updated ON thole.sessions (updated_min DESC)",
 	NULL,
 };
+/* What nodes have, by which sessions are given to them. */
+static const char *const fifth[] = {
+	"ALTER TABLE thole.owners ADD COLUMN labels text NOT NULL DEFAULT ''",
+	NULL,
+};
 /* clang-format on */
 
 /* What leads to version i + 1. */
-static const char *const *const steps[TH_POSTGRES_VERSION] = { first, second, third, fourth };
+static const char *const *const steps[TH_POSTGRES_VERSION] = { first, second, third, fourth,
+							       fifth };
 
 /* 0: there is no schema. */
 static enum th_code version_get(struct th_pq *c, int64_t *ret, struct th_err *err)

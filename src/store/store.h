@@ -101,6 +101,7 @@ struct th_verify_report {
  */
 struct th_node {
 	struct th_str name, address; /* where other nodes reach it; empty: nowhere */
+	struct th_str labels;        /* what it has, a blank between (base/label.h) */
 	int64_t capacity;            /* sessions that run at once; 0: it does not say */
 	bool draining;               /* it gives up what it has, and takes nothing */
 	/* The store's: */

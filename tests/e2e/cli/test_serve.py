@@ -178,10 +178,15 @@ class Sessions(serving.Served):
         self.assertEqual(again.status, 409, again)
 
     def test_what_is_wrong_is_said(self):
-        self.serve_http()
+        agents = self.folder / "agents"
+        agents.mkdir()
+        (agents / "far.yaml").write_text("name: far\nlabels: [eu, gpu]\n")
+        self.serve_http("--agents", agents)
         for method, path, body, status, word in [
             ("POST", "/api/sessions", {"agent": "none"}, 404, "GET /api/agents"),
             ("POST", "/api/sessions", {"agnet": "x"}, 400, "agent"),
+            ("POST", "/api/sessions", {"agent": "far"}, 503, "lacks eu, gpu"),
+            ("POST", "/v1/responses", {"model": "far", "input": "x"}, 503, "lacks eu, gpu"),
             ("POST", "/api/sessions", {"message": 1}, 400, "message"),
             ("POST", "/api/sessions", b"{", 400, "JSON"),
             ("POST", "/api/sessions", b"[]", 400, "object"),

@@ -362,9 +362,16 @@ static void alone(void **state)
 	BAD(THOLE_EUSAGE, thole_runtime_announce(rt, unknown, &error));
 	BAD(THOLE_EUSAGE, thole_runtime_announce(rt, number, &error));
 	BAD(THOLE_EUSAGE, thole_runtime_announce(NULL, none, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_labels(NULL, "a", &error));
+	BAD(THOLE_EUSAGE, thole_runtime_labels(rt, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_labels(rt, "a B", &error));
+	BAD(THOLE_EUSAGE, thole_runtime_labels(rt, "a b a", &error));
+	BAD(THOLE_ELIMIT, thole_runtime_labels(rt, "a b c d e f g h i", &error));
+	GOOD(thole_runtime_labels(rt, "a b c d e f g h", &error));
 	memset(too_long, 'a', sizeof(too_long) - 1);
 	BAD(THOLE_ELIMIT,
 	    thole_runtime_announce(rt, (const char *[]){ "name", too_long, NULL }, &error));
+	BAD(THOLE_ELIMIT, thole_runtime_labels(rt, too_long, &error));
 	BAD(THOLE_ELIMIT,
 	    thole_runtime_nodes_start(rt, too_long, on_line, on_done, &g, NULL, &error));
 	agent = agent_of("a");

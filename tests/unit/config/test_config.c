@@ -368,6 +368,9 @@ static void test_agent_errors(void **state TH_UNUSED)
 		{ "settings: {extra_headers: {A: '', B: '', C: '', D: '', E: '', F: '', G: '', H: "
 		  "'', I: '', J: '', K: '', L: '', M: '', N: '', O: '', P: '', Q: ''}}\n",
 		  "agents/x.yaml:1: settings.extra_headers has more than 16" },
+		{ "model: a\nlabels: [gpu, EU]\n",
+		  "agents/x.yaml:2: labels[1] must be 1 to 24 of a-z, 0-9, \"-\", \"_\" and "
+		  "\".\"" },
 		{ "model: a\nfallback:\n- b\n- b\n",
 		  "agents/x.yaml:4: fallback[1] stands there twice" },
 		{ "environment:\n- A\n", "agents/x.yaml:2: environment[0] must be NAME=value" },

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/label.h"
 #include "lab.h"
 #include "store/pq.h"
 
@@ -345,7 +346,7 @@ static void lost_and_taken(void **state)
 struct nodes {
 	size_t count;
 	struct th_node last;
-	char name[64], address[64];
+	char name[64], address[64], labels[64];
 };
 
 static enum th_code note_node(void *ctx, const struct th_node *node, struct th_err *e)
@@ -357,6 +358,7 @@ static enum th_code note_node(void *ctx, const struct th_node *node, struct th_e
 	n->last = *node;
 	snprintf(n->name, sizeof(n->name), "%.*s", TH_FMT(node->name));
 	snprintf(n->address, sizeof(n->address), "%.*s", TH_FMT(node->address));
+	snprintf(n->labels, sizeof(n->labels), "%.*s", TH_FMT(node->labels));
 	return TH_OK;
 }
 
@@ -390,7 +392,9 @@ static void announced(void **state)
 	struct th_store *one = lab_open(url, NULL), *two = lab_open(url, NULL);
 	struct th_node me = { .name = TH_STR("n1"),
 			      .address = TH_STR("http://a:1"),
+			      .labels = TH_STR("eu gpu"),
 			      .capacity = 7 };
+	static char labels[TH_LABELS_TEXT_MAX + 2];
 	static char long_name[TH_FLEET_TEXT_MAX + 2];
 	static struct lab_log log;
 	struct nodes n;
@@ -402,6 +406,7 @@ static void announced(void **state)
 	assert_int_equal(n.count, 1);
 	assert_string_equal(n.name, "n1");
 	assert_string_equal(n.address, "http://a:1");
+	assert_string_equal(n.labels, "eu gpu");
 	assert_int_equal(n.last.capacity, 7);
 	assert_true(n.last.left_ms > 0 && !n.last.draining);
 	lab_log_init(&log, "s");
@@ -411,10 +416,16 @@ static void announced(void **state)
 	assert_string_equal(n.address, "http://a:1");
 	assert_int_equal(nodes_of(two, "t").count, 0);
 	me.draining = true;
+	me.labels = TH_STR("eu");
 	assert_int_equal(one->kind->announce(one, &me, &err), TH_OK);
 	n = nodes_of(two, "");
 	assert_true(n.last.draining);
+	assert_string_equal(n.labels, "eu");
 	assert_int_equal(n.last.running + n.last.waiting + n.last.paused + n.last.others, 1);
+	memset(labels, 'x', TH_LABELS_TEXT_MAX + 1);
+	me.labels = th_str_of(labels);
+	assert_int_equal(one->kind->announce(one, &me, &err), TH_ELIMIT);
+	me.labels = TH_STR("");
 	memset(long_name, 'x', TH_FLEET_TEXT_MAX + 1);
 	me.name = th_str_of(long_name);
 	assert_int_equal(one->kind->announce(one, &me, &err), TH_ELIMIT);
