@@ -88,7 +88,7 @@ class Guide(OnPostgres):
             serves.append((home, env, export, fleet))
         home, env, export, fleet = serves[2]
         listed = self.bash("%s\n%s" % (export, fleet), home, env)
-        self.assertEqual(sorted(line.split()[-1] for line in listed.splitlines()[1:]),
+        self.assertEqual(sorted(word for line in listed.splitlines()[1:] for word in line.split() if word.startswith("http")),
                          sorted("http://127.0.0.1:%d" % port for port in ports))
         token = (self.folder / "tokens").read_text().split()[0]
         bearer = {"Authorization": "Bearer " + token}
