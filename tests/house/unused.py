@@ -24,7 +24,6 @@ FOR_TESTS = {
     "th_memory_crash": "the store of the tests and the simulator loses what was not flushed",
     "th_memory_fail": "the store of the tests and the simulator fails",
     "th_memory_pending": "the store of the tests and the simulator waits",
-    "th_memory_step": "the store of the tests and the simulator goes on",
     "th_model_action_encode": "the inverse of the decoder: what is decoded is encoded and compared",
     "th_runtime_recover": "bench/recover; thole_runtime_recover takes up sessions one by one, as its caller wants them",
     "th_sim_variant_doc": "the test prints which broken variant was not caught",
