@@ -29,7 +29,7 @@ void th_live_instruct(struct th_live *l, struct th_str text, bool fresh)
 }
 
 /* The functions that hand over and the tools of servers, beside the agent's own tools. */
-enum th_code th_live_fit_tools(struct th_live *l, struct th_err *err)
+static enum th_code fit_tools(struct th_live *l, struct th_err *err)
 {
 	const struct th_session_config *session_config = l->session_config;
 	const struct th_member *m = &l->fold.team->members[l->speaks];
@@ -63,6 +63,13 @@ enum th_code th_live_fit_tools(struct th_live *l, struct th_err *err)
 	l->options.tools = specs;
 	l->options.tool_count = told;
 	return TH_OK;
+}
+
+enum th_code th_live_tools_listed(struct th_live *l, const struct th_json *data, struct th_err *err)
+{
+	enum th_code code = th_live_mcp_event(l, data, err);
+
+	return code ?: fit_tools(l, err);
 }
 
 static const struct th_resolved_model *choice_at(const struct th_session_config *o, size_t at)
@@ -148,5 +155,5 @@ enum th_code th_live_switch_agent(struct th_live *l, struct th_err *err)
 	}
 	th_live_turn_to(l, l->fold.model_at);
 	fit_format(l);
-	return th_live_fit_tools(l, err);
+	return fit_tools(l, err);
 }

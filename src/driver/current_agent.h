@@ -9,8 +9,9 @@
 
 /* Switches to the current agent of the fold. */
 TH_NODISCARD enum th_code th_live_switch_agent(struct th_live *l, struct th_err *err);
-/* Tells the next requests of the tools that it has now. */
-TH_NODISCARD enum th_code th_live_fit_tools(struct th_live *l, struct th_err *err);
+/* What a MCP_TOOLS event says, new or read again: the next requests have these tools. */
+TH_NODISCARD enum th_code th_live_tools_listed(struct th_live *l, const struct th_json *data,
+					       struct th_err *err);
 /* Sets the instructions that the agent's code gave; `fresh`: an event must record them. */
 void th_live_instruct(struct th_live *l, struct th_str text, bool fresh);
 /* Makes the model at this place of the list the one of the next requests.  Another model gets a

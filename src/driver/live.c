@@ -85,3 +85,42 @@ bool th_live_unmetered(const struct th_live *l, const struct th_profile *p,
 		return false;
 	return (l->fold.tokens_max && !said) || (l->fold.cost_nano_max && (!said || cost_nano < 0));
 }
+
+const struct th_session *th_driver_session(const struct th_driver *d, struct th_handle h)
+{
+	const struct th_live *l = th_driver_find(d, h);
+
+	return l ? &l->fold : NULL;
+}
+
+struct th_str th_driver_session_id(const struct th_driver *d, struct th_handle h)
+{
+	const struct th_live *l = th_driver_find(d, h);
+
+	return l ? th_str_of(l->id) : TH_STR("");
+}
+
+struct th_str th_driver_metadata(const struct th_driver *d, struct th_handle h)
+{
+	const struct th_live *l = th_driver_find(d, h);
+
+	return l && l->metadata ? th_str_of(l->metadata) : TH_STR("");
+}
+
+bool th_driver_durable(const struct th_driver *d, struct th_handle h)
+{
+	const struct th_live *l = th_driver_find(d, h);
+
+	return !l || l->lost || l->durable_seq == l->fold.seq;
+}
+
+int th_driver_answered(const struct th_driver *d, struct th_ticket t)
+{
+	const struct th_live *l = th_driver_find(d, (struct th_handle){ t.index, t.generation });
+
+	if (!l || l->lost)
+		return -1;
+	if (l->durable_seq != l->fold.seq)
+		return 0;
+	return l->fold.answer_seq > t.seq ? 1 : -1;
+}

@@ -22,7 +22,7 @@
 bool th_live_mcp_listed(struct th_live *l);
 void th_live_mcp_list_done(struct th_driver *d, struct th_ticket t,
 			   const struct th_effect_result *r);
-/* A MCP_TOOLS event, new or read again: the caller then tells the next requests of the tools. */
+/* A MCP_TOOLS event, new or read again; for th_live_tools_listed. */
 TH_NODISCARD enum th_code th_live_mcp_event(struct th_live *l, const struct th_json *data,
 					    struct th_err *err);
 /* A call has ended: its evidence may say that the list has changed. */

@@ -24,7 +24,7 @@ ALLOWED = [
     ("models", "gemini_group gemini_results", "results stand inside the group of their calls, and are named by it"),
     ("models", "list profiles profiles_open", "a model on somebody's server is found by two patterns: the server's, then the family's"),
     ("models", "responses_back responses_request responses_result", "items hold results, and results hold items of content"),
-    ("driver", "calls delegate delegate_end delegate_task delegate_wait driver effects inputs person", "a call may be the work of a child session, and each session has calls: who opens, stops or ends one does it to the other"),
+    ("driver", "calls delegate delegate_end delegate_task delegate_wait driver effects inputs live_make open person", "a call may be the work of a child session, and each session has calls: who opens, stops or ends one does it to the other"),
     ("io", "fetch fetch_answer fetch_curl", "curl calls back into the request whose transfer it runs"),
     ("store", "sqlite sqlite_lease sqlite_read sqlite_remove sqlite_sweep sqlite_text sqlite_usage sqlite_verify sqlite_write", "sqlite.c is the table of functions of the others, which get the database from it"),
     ("store", "sqlite_db sqlite_recent sqlite_sums", "closing a database clears the cache of what was written, which the cache reads through it; one of an older version gets its sums"),
