@@ -253,17 +253,22 @@ int th_api_spin(struct thole_runtime *rt, bool (*done)(void *ctx), void *ctx, in
 
 struct thole_agent *th_api_agent_ref(struct thole_agent *a); /* takes NULL */
 void th_api_agent_unref(struct thole_agent *a);
+int th_api_check_agent(struct thole_agent *a, struct thole_error *err); /* it may be changed */
+int th_api_agent_too_large(struct thole_error *err);                    /* for its memory */
+
+/* ---- agent_tool.c ---- */
+
+bool th_api_good_name(const char *name); /* of a tool */
+
+/* ---- agent_use.c ---- */
+
 /* Its definition is complete from here on, and does not change any more; `config` says what an
  * agent file without tools has. */
 int th_api_agent_use(struct thole_agent *a, const struct th_config *config,
 		     struct thole_error *err);
-int th_api_check_agent(struct thole_agent *a, struct thole_error *err); /* it may be changed */
-bool th_api_good_name(const char *name);                                /* of a tool */
 
 /* ---- team.c ---- */
 
-/* The members' part of that. */
-int th_api_team_use(struct thole_agent *a, const struct th_config *config, struct thole_error *err);
 const struct thole_tool *th_api_tool_find(const struct thole_agent *a, struct th_str name);
 extern const struct th_callbacks_ops th_api_callbacks_ops; /* ctx: the session */
 void th_api_ask_conclude(struct thole_call *c);            /* it was answered */

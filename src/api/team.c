@@ -79,53 +79,6 @@ int thole_agent_handoff(struct thole_agent *agent, const char *to, const char *d
 	return TH_OK;
 }
 
-/* Two agents may share a function, but not the name of one. */
-static int check_names(const struct thole_agent *a, const struct thole_agent *b,
-		       struct thole_error *err)
-{
-	for (size_t i = 0; i < a->tool_count; i++)
-		for (size_t j = 0; j < b->tool_count; j++)
-			if (th_str_eq(a->tools[i]->spec.name, b->tools[j]->spec.name) &&
-			    (a->tools[i]->fn != b->tools[j]->fn ||
-			     a->tools[i]->ctx != b->tools[j]->ctx))
-				return th_api_fail(err, TH_EEXIST,
-						   "two agents of the team have different tools "
-						   "named %.*s",
-						   TH_FMT(a->tools[i]->spec.name));
-	return TH_OK;
-}
-
-int th_api_team_use(struct thole_agent *a, const struct th_config *config, struct thole_error *err)
-{
-	struct th_buf text = TH_BUF_INIT(TH_AGENT_MEMORY_MAX);
-	struct th_jw w = th_jw(&text);
-	struct th_str all;
-	int code = TH_OK;
-
-	if (a->member_count == 0)
-		return TH_OK;
-	th_jw_object(&w);
-	for (size_t i = 0; !code && i < a->member_count; i++) {
-		struct thole_agent *m = a->members[i];
-
-		code = th_api_agent_use(m, config, err);
-		if (!code)
-			code = check_names(a, m, err);
-		for (size_t j = 0; !code && j < i; j++)
-			code = check_names(a->members[j], m, err);
-		th_jw_key(&w, m->def.name);
-		th_table_print(&th_agent_table, &m->def, &w);
-	}
-	th_jw_object_end(&w);
-	all = text.failed ? (struct th_str){ 0 } : th_arena_str(&a->memory, th_buf_str(&text));
-	th_buf_deinit(&text);
-	if (!code && !all.ptr)
-		code = th_api_fail(err, TH_ELIMIT, "the agents of the team are too large");
-	if (!code)
-		a->def.agents = all;
-	return code;
-}
-
 const struct thole_tool *th_api_tool_find(const struct thole_agent *a, struct th_str name)
 {
 	const struct thole_tool *found = NULL;
