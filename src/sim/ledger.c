@@ -3,3 +3,5 @@
 #include "sim/rename.h"
 
 #include "executor/ledger.c"
+#include "executor/ledger_entries.c"
+#include "executor/ledger_read.c"

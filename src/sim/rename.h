@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rename.h - gives the executor's own code other names, so that the
- * simulator can compile executor/ledger.c and the files of its effects, word for word,
+ * simulator can compile the files of its ledger and of its effects, word for word,
  * on top of a simulated journal, spool, screen, socket, loop and clock.
  *
  * Why names and not a vtable: the executor is the one process whose every system
@@ -31,6 +31,15 @@
 #define th_ledger_sync th_sim_ledger_sync
 #define th_ledger_tidy th_sim_ledger_tidy
 #define th_ledger_record_table th_sim_ledger_record_table
+#define th_ledger_text_set th_sim_ledger_text_set
+#define th_ledger_entry_new th_sim_ledger_entry_new
+#define th_ledger_entry_free th_sim_ledger_entry_free
+#define th_ledger_entry_of th_sim_ledger_entry_of
+#define th_ledger_put th_sim_ledger_put
+#define th_ledger_drop th_sim_ledger_drop
+#define th_ledger_entry_finish th_sim_ledger_entry_finish
+#define th_ledger_entry_forget th_sim_ledger_entry_forget
+#define th_ledger_on_record th_sim_ledger_on_record
 
 /* the executor's effects, compiled again in effects.c */
 #define th_exec_tell_finished th_sim_exec_tell_finished
