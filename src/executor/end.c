@@ -59,3 +59,26 @@ void th_exec_idle(struct th_executor_server *x)
 	else if (!th_timer_running(&x->linger))
 		th_timer_start(&x->linger, (uint64_t)x->linger_ms, 0);
 }
+
+static void on_stop_late(void *ctx)
+{
+	struct th_executor_server *x = (struct th_executor_server *)ctx;
+	fprintf(stderr, "thole executor: something it runs did not end; it goes without\n");
+	x->status = 4;
+	th_loop_stop(x->loop);
+}
+
+void th_exec_stop(struct th_executor_server *x, bool remove)
+{
+	x->remove |= remove;
+	if (x->stopping)
+		return;
+	x->stopping = true;
+	x->server = th_sock_server_free(x->server);
+	th_timer_stop(&x->linger);
+	x->linger.fn = on_stop_late;
+	th_timer_start(&x->linger, TH_EXEC_STOP_MS, 0);
+	th_exec_cancel_all(x);
+	th_loop_defer(x->loop, &x->flush);
+	th_exec_idle(x);
+}

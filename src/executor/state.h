@@ -147,6 +147,13 @@ struct th_executor_server {
 void th_exec_fatal(struct th_executor_server *x,
 		   const struct th_err *err);    /* the journal failed: stop now */
 void th_exec_idle(struct th_executor_server *x); /* something ended: linger, or go on stopping */
+/* Told to: nothing more begins, what runs is cancelled; `remove`: nothing stays. */
+void th_exec_stop(struct th_executor_server *x, bool remove);
+
+/* ---- clients.c ---- */
+
+void th_exec_on_accept(void *ctx, int fd); /* ctx: the executor */
+void th_exec_reap(void *ctx);              /* the dead are removed */
 
 /* ---- send.c ---- */
 
