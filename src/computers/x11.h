@@ -20,7 +20,7 @@
 
 #include "computers/computer.h"
 
-struct th_x11_see;   /* x11.c: frames, damage, cursor image */
+struct th_x11_see;   /* x11_see.h: frames, damage, cursor image */
 struct th_x11_input; /* x11_input.c: keymap, what is held down, clipboard */
 
 struct th_x11_ext {
@@ -129,7 +129,7 @@ int th_x11_fd(struct th_computer *c);
 enum th_code th_x11_dispatch(struct th_computer *c, struct th_err *err);
 const char *const *th_x11_env(struct th_computer *c);
 
-/* ---- between x11.c and x11_see.c ---- */
+/* ---- between x11.c and those that see (x11_see.h) ---- */
 
 TH_NODISCARD enum th_code th_x11_see_init(struct th_x11 *x, struct th_err *err);
 void th_x11_see_deinit(struct th_x11 *x);
