@@ -150,6 +150,12 @@ bool th_text_is_bidi(uint32_t cp)
 	       (cp >= 0x2066 && cp <= 0x2069);
 }
 
+/* ASCII once more, in letters that no screen shows and a model may read all the same. */
+static bool is_tag(uint32_t cp)
+{
+	return cp >= 0xe0000 && cp <= 0xe007f;
+}
+
 /* How a character is shown on a line: itself, or an escape of more than one column. */
 static size_t line_char(uint32_t cp, char out[static 8])
 {
@@ -192,7 +198,7 @@ void th_text_line(struct th_buf *out, struct th_str s, size_t columns_max)
 		if (len)
 			th_buf_add_mem(out, escape, len);
 		else if ((cp >= 0x80 && cp < 0xa0) || th_text_is_bidi(cp) || cp == 0x2028 ||
-			 cp == 0x2029)
+			 cp == 0x2029 || is_tag(cp))
 			th_utf8_add(out, REPLACEMENT);
 		else
 			th_utf8_add(out, cp);

@@ -25,7 +25,7 @@ size_t th_utf8_count(struct th_str s); /* characters */
 
 bool th_text_is_bidi(uint32_t cp); /* turns the text around it */
 
-/* One line for a terminal: control characters (C0, C1, DEL, bidi overrides) shown as \n, \x1b or
+/* One line for a terminal: control characters (C0, C1, DEL, bidi, tags) shown as \n, \x1b or
  * U+FFFD, at most `columns_max` characters, "…" when cut. */
 void th_text_line(struct th_buf *out, struct th_str s, size_t columns_max);
 

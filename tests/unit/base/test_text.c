@@ -180,6 +180,8 @@ static void one_line(void **state)
 		  "x\xe2\x81\xa6",
 		  99, FFFD "x" FFFD },                     /* RLO, LRI */
 		{ "\xd8\x9c\xe2\x80\xa8", 99, FFFD FFFD }, /* ALM, line separator */
+		{ "a\xf3\xa0\x80\x80\xf3\xa0\x81\xbf\xf3\xa0\x82\x80", 99,
+		  "a" FFFD FFFD "\xf3\xa0\x82\x80" }, /* the block of tags, and behind it */
 		{ "\xff\xc3\xa9", 99, FFFD "\xc3\xa9" },
 		{ "\xc3\xa9\xc3\xa9\xc3\xa9", 3, "\xc3\xa9\xc3\xa9\xc3\xa9" },
 		{ "\xc3\xa9\xc3\xa9\xc3\xa9", 2, "\xc3\xa9" DOTS },
