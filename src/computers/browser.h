@@ -32,6 +32,10 @@
 #define TH_BROWSER_NOBODY 65534 /* as root: whom it runs as when nobody is named */
 #define TH_BROWSER_ID_SIZE 40   /* ids of targets, sessions and frames: 32 hex digits */
 
+/* A page that goes on to others by itself, as many as this in so long, is stopped. */
+#define TH_BROWSER_HOPS_MAX 20
+#define TH_BROWSER_HOPS_MS 10000
+
 struct th_browser_dialog {
 	bool open;
 	unsigned number; /* of this tab, so far */
@@ -45,9 +49,13 @@ struct th_browser_tab {
 	char frame[TH_BROWSER_ID_SIZE]; /* its main frame */
 	char url[TH_BROWSER_URL_MAX + 1], title[TH_BROWSER_TITLE_MAX + 1];
 	bool loading, crashed;
-	char crash[48];             /* how */
-	uint64_t loads;             /* signs that its main frame goes somewhere, so far */
-	uint64_t documents;         /* that came, so far */
+	char crash[48];     /* how */
+	uint64_t loads;     /* signs that its main frame goes somewhere, so far */
+	uint64_t documents; /* that came, so far */
+	unsigned hops;      /* of these, since an action, or in TH_BROWSER_HOPS_MS */
+	int64_t hops_since_us;
+	bool going;                 /* we ask for another page: what it did before counts no more */
+	bool spun;                  /* it went on without an end, and was stopped; not yet told */
 	uint64_t requests, answers; /* of its pages; those that are under way are the difference */
 	struct th_browser_chooser {
 		bool open, many;
@@ -217,6 +225,8 @@ int64_t th_browser_now_us(void);
 TH_NODISCARD enum th_code th_browser_tabs_begin(struct th_browser *b, struct th_err *err);
 TH_NODISCARD enum th_code th_browser_on_event(struct th_browser *b, const struct th_cdp_message *m,
 					      struct th_err *err);
+/* Documents that come are counted anew: somebody acts. */
+void th_browser_hops_begin(struct th_browser *b);
 struct th_browser_tab *th_browser_tab_find(struct th_browser *b, int32_t number);
 /* Of the session of a tab or of one of its frames; NULL. */
 struct th_browser_tab *th_browser_tab_of(struct th_browser *b, struct th_str session);

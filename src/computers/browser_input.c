@@ -555,8 +555,10 @@ enum th_code th_browser_act(struct th_computer *c, const struct th_action *actio
 	struct th_browser *b = th_browser_of(c);
 	bool acts = th_action_class(action->kind) != 'R';
 
-	if (acts)
+	if (acts) {
 		th_browser_mark(b);
+		th_browser_hops_begin(b);
+	}
 	enum th_code code = th_browser_input(b, action, err);
 	/* Nothing reached a page that was busy with a dialog, and no key that there is not. */
 	*ret = (struct th_act_result){ .has_at = true,

@@ -627,6 +627,8 @@ enum th_code th_browser_browse(struct th_computer *c, const struct th_browse_ste
 		th_browser_mark(b);
 		b->call_drawn = b->drawn;
 	}
+	if (acts)
+		th_browser_hops_begin(b);
 	/* The one before may have set something going. */
 	struct th_browser_tab *ignored;
 	enum th_code code = b->acted ? rest(b, err) : TH_OK;
@@ -668,8 +670,12 @@ static enum th_code tell_changes(struct th_browser *b, struct th_buf *out, struc
 	size_t head = out->len;
 	size_t count = th_page_changes(b->shown, b->page, TH_PAGE_CHANGES_MAX, out);
 	if (count == 0) {
+		bool same = th_str_eq(th_page_text(b->shown), th_page_text(b->page));
 		th_buf_truncate(out, from);
-		th_buf_add(out, TH_STR("Nothing has changed in the page's text and elements.\n"));
+		th_buf_add(out,
+			   same ? TH_STR("Nothing has changed in the page's text and elements.\n")
+				: TH_STR("Lines of the page stand in another order; a snapshot "
+					 "shows it.\n"));
 	} else if (out->len - head > TH_PAGE_CHANGES_MAX / 5 * 4) {
 		th_buf_printf(out, "… %zu lines differ in all; a snapshot shows them\n", count);
 	}
@@ -681,9 +687,16 @@ static enum th_code tell_changes(struct th_browser *b, struct th_buf *out, struc
 
 static void tell_events(struct th_browser *b, struct th_buf *out)
 {
-	const struct th_browser_tab *t = th_browser_tab_find(b, b->active);
+	struct th_browser_tab *t = th_browser_tab_find(b, b->active);
 
 	th_browser_downloads_tell(b, out);
+	if (t && t->spun)
+		th_buf_printf(out,
+			      "The page went on to others by itself more than %d times, and was "
+			      "stopped.\n",
+			      TH_BROWSER_HOPS_MAX);
+	if (t)
+		t->spun = false;
 	if (b->last_tab_told && b->last_tab != b->last_tab_told)
 		th_buf_printf(out, "Tab %d was opened.\n", b->last_tab);
 	b->last_tab_told = b->last_tab;

@@ -319,8 +319,43 @@ static void on_chooser(struct th_browser_tab *tab, const struct th_cdp_message *
 	tab->chooser.many = th_str_is(th_json_get_str(m->params, "mode"), "selectMultiple");
 }
 
-static void on_page(struct th_browser *b, struct th_browser_tab *tab,
-		    const struct th_cdp_message *m)
+void th_browser_hops_begin(struct th_browser *b)
+{
+	for (size_t i = 0; i < b->tab_count; i++) {
+		b->tabs[i].going = false;
+		b->tabs[i].hops = 0;
+		b->tabs[i].hops_since_us = th_browser_now_us();
+	}
+}
+
+/* What the page did is of no matter any more. */
+static void leave(struct th_browser_tab *tab)
+{
+	tab->going = true;
+	tab->spun = false;
+}
+
+/* Another document in the main frame.  One that goes on and on by its script never counts as
+ * loaded, and lets no other address in: the page on its way is given up, and this one stays. */
+static enum th_code on_document(struct th_browser *b, struct th_browser_tab *tab,
+				struct th_err *err)
+{
+	int64_t now = th_browser_now_us();
+
+	if (tab->going)
+		return TH_OK;
+	if (now - tab->hops_since_us > TH_BROWSER_HOPS_MS * INT64_C(1000)) {
+		tab->hops_since_us = now;
+		tab->hops = 0;
+	}
+	if (++tab->hops <= TH_BROWSER_HOPS_MAX)
+		return TH_OK;
+	tab->spun = true;
+	return post_flag(b, tab->session, "Page.stopLoading", NULL, false, err);
+}
+
+static enum th_code on_page(struct th_browser *b, struct th_browser_tab *tab,
+			    const struct th_cdp_message *m, struct th_err *err)
 {
 	struct th_str frame = th_json_get_str(m->params, "frameId");
 	const struct th_json *whole = th_json_get(m->params, "frame");
@@ -337,6 +372,7 @@ static void on_page(struct th_browser *b, struct th_browser_tab *tab,
 		keep_text(tab->url, TH_BROWSER_URL_MAX, th_json_get_str(whole, "url"));
 		tab->loads++;
 		tab->documents++;
+		return on_document(b, tab, err);
 	} else if (th_str_is(m->method, "Page.navigatedWithinDocument") &&
 		   th_str_is(frame, tab->frame)) {
 		keep_text(tab->url, TH_BROWSER_URL_MAX, th_json_get_str(m->params, "url"));
@@ -350,6 +386,7 @@ static void on_page(struct th_browser *b, struct th_browser_tab *tab,
 		tab->dialog.open = false;
 		b->drawn++;
 	}
+	return TH_OK;
 }
 
 static void on_drag(struct th_browser *b, const struct th_json *params)
@@ -398,10 +435,9 @@ enum th_code th_browser_on_event(struct th_browser *b, const struct th_cdp_messa
 		s->space = ++b->last_space;
 	if (th_str_is(m->method, "Page.screencastFrame"))
 		return on_drawn(b, tab, m->params, err);
-	if (th_str_is(m->method, "Input.dragIntercepted"))
-		on_drag(b, m->params);
-	else
-		on_page(b, tab, m);
+	if (!th_str_is(m->method, "Input.dragIntercepted"))
+		return on_page(b, tab, m, err);
+	on_drag(b, m->params);
 	return TH_OK;
 }
 
@@ -538,7 +574,9 @@ static enum th_code navigate(struct th_browser *b, struct th_browser_tab *tab, s
 
 	th_jw_kstr(w, "url", url);
 	b->call_ms = TH_BROWSER_LOAD_MS;
+	leave(tab);
 	enum th_code code = th_browser_call(b, &result, err);
+	th_browser_hops_begin(b);
 	tab = th_browser_tab_find(b, number);
 	if (code || !tab || !result)
 		return code;
@@ -592,6 +630,7 @@ enum th_code th_browser_history(struct th_browser *b, int by, struct th_err *err
 	uint64_t loads = tab->loads;
 	int32_t number = tab->number;
 	if (by == 0) {
+		leave(tab);
 		code = th_browser_tell(b, tab->session, "Page.reload", err);
 	} else {
 		th_browser_begin(b, tab->session, "Page.getNavigationHistory");
@@ -606,10 +645,15 @@ enum th_code th_browser_history(struct th_browser *b, int by, struct th_err *err
 				       "there is no page %s this one in the history",
 				       by < 0 ? "before" : "after");
 		int64_t id = th_json_get_int(entry, "id", 0);
+		tab = th_browser_tab_find(b, number); /* the array moves when a tab closes */
+		if (!tab)
+			return th_fail(err, TH_EIO, "the tab was closed meanwhile");
+		leave(tab);
 		struct th_jw *w = th_browser_begin(b, tab->session, "Page.navigateToHistoryEntry");
 		th_jw_kint(w, "entryId", id);
 		code = th_browser_call(b, NULL, err);
 	}
+	th_browser_hops_begin(b);
 	tab = th_browser_tab_find(b, number);
 	return code || !tab ? code : await_load(b, tab, loads, err);
 }
