@@ -917,6 +917,17 @@ TH_API int thole_runtime_take_over(struct thole_runtime *rt, thole_recover_fn *w
 				   struct thole_error *err);
 
 /*
+ * A runtime that was announced with an address is told, from the loop, when another one hands
+ * sessions over or ends: `fn` may call thole_runtime_take_over at once.  `why` is NULL then; else
+ * it says why nothing is told any more, once, until it is again.  A word may be lost, and of a
+ * runtime that was killed there is none: thole_runtime_take_over is to be called every second all
+ * the same. fn NULL: nobody is told.
+ */
+typedef void thole_left_fn(void *ctx, const struct thole_error *why);
+TH_API int thole_runtime_when_left(struct thole_runtime *rt, thole_left_fn *fn, void *ctx,
+				   struct thole_error *err);
+
+/*
  * What this machine has that agents may ask for (`labels` of an agent file), such as "eu gpu": up
  * to 8 words of 1 to 24 of a-z, 0-9, "-", "_" and ".", a blank between them; "": nothing.  Kinds of
  * computer that it can run, such as desktop, are added by themselves.  From now on a session whose
@@ -933,6 +944,8 @@ TH_API int thole_runtime_labels(struct thole_runtime *rt, const char *labels,
  *     address   the URL at which the others reach it
  *     capacity  how many sessions it runs at once, a number
  *     draining  "yes": it gives up what it has, and takes nothing
+ *     notify    a URL of the same database without a pooler between, for what the others tell
+ * this one (thole_runtime_when_left); default: the store's
  *     executors, cert, key, ca   HOST:PORT of this machine's `thole exec --listen`, and files
  * (PEM): the certificate of this node, its key, and the authority of all nodes.  Executors of other
  * machines are reached with them.  All four, or none. EUNSUPPORTED: the store is of this machine

@@ -44,7 +44,9 @@ struct thole_runtime {
 	struct thole_note *notes, **notes_end;
 	struct thole_screen *screens;
 	struct thole_computer *computers;
-	struct th_read *takeover;       /* a look that is under way; NULL: none */
+	struct th_read *takeover; /* a look that is under way; NULL: none */
+	thole_left_fn *left;      /* NULL: nobody is told */
+	void *left_ctx;
 	struct th_tried *tried;         /* TH_FLEET_TRIED_MAX of them; NULL: none yet */
 	struct thole_reading *readings; /* beside the loop, that are not over */
 	struct thole_watcher *released; /* that get the notes they missed while held */

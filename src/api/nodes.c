@@ -26,6 +26,10 @@ static int read_option(const char *name, const char *value, struct said *said,
 			*files[i].to = value;
 			return th_api_text(value, name, 1, TH_PATH_LEN_MAX - 1, err);
 		}
+	if (strcmp(name, "notify") == 0) {
+		me->notify = th_str_of(value);
+		return th_api_text(value, name, 1, TH_STORE_URL_MAX, err);
+	}
 	code = th_api_text(value, name, 1, TH_FLEET_TEXT_MAX, err);
 	if (code)
 		return code;

@@ -262,6 +262,31 @@ static struct takeover *takeover_new(struct thole_runtime *rt, thole_recover_fn 
 	return t;
 }
 
+static void on_left(void *ctx, const struct th_err *why)
+{
+	struct thole_runtime *rt = ctx;
+	struct thole_error e;
+
+	if (rt->ending || !rt->left)
+		return;
+	if (why)
+		(void)th_api_out(why->code, why, &e);
+	rt->left(rt->left_ctx, why ? &e : NULL);
+}
+
+int thole_runtime_when_left(struct thole_runtime *rt, thole_left_fn *fn, void *ctx,
+			    struct thole_error *err)
+{
+	int code = th_api_enter(rt, err);
+
+	if (code)
+		return code;
+	rt->left = fn;
+	rt->left_ctx = ctx;
+	th_runtime_when_left(rt->rt, on_left, rt);
+	return 0;
+}
+
 static void look_further(const struct takeover *t)
 {
 	struct th_err ignored;

@@ -180,6 +180,7 @@
 #define TH_FLEET_FORWARDS_MAX 16384        /* requests that one node passes on at a time */
 #define TH_FLEET_TRIES_MAX 4               /* of one request, when its session moves meanwhile */
 #define TH_FLEET_LOOK_MS 2000              /* between two looks at who lives */
+#define TH_FLEET_TELL_MS 250               /* between two words of a node to the others */
 #define TH_FLEET_IDLE_S 3600               /* without a byte of an answer of another node */
 #define TH_LABELS_MAX 8                    /* that an agent asks for, or that a node is given */
 #define TH_LABEL_MAX 24                    /* bytes of one */

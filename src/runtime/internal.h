@@ -96,6 +96,8 @@ struct th_runtime {
 	const struct th_config *config;
 	struct th_driver *driver;
 	struct th_deferred flush, reap, lost;
+	th_store_heard_fn *left; /* NULL: nobody asked for it */
+	void *left_ctx;
 	size_t child_count; /* sessions with a parent */
 	struct th_runtime_session *sessions;
 	struct th_runtime_session **by_index; /* by the driver's handle index */

@@ -149,6 +149,20 @@ static void on_store_lost(void *ctx, const struct th_err *err)
 	on_lost(ctx);
 }
 
+static void on_store_told(void *ctx, const struct th_err *why)
+{
+	struct th_runtime *rt = ctx;
+
+	if (rt->left && !rt->failed)
+		rt->left(rt->left_ctx, why);
+}
+
+void th_runtime_when_left(struct th_runtime *rt, th_store_heard_fn *fn, void *ctx)
+{
+	rt->left = fn;
+	rt->left_ctx = ctx;
+}
+
 bool th_runtime_holds(struct th_runtime *rt)
 {
 	if (!rt->failed && th_store_holds(rt->store))
@@ -203,6 +217,8 @@ enum th_code th_runtime_new(const struct th_runtime_options *options, struct th_
 		.read_only = options->store_read_only,
 		.lost = on_store_lost,
 		.lost_ctx = rt,
+		.told = on_store_told,
+		.told_ctx = rt,
 	};
 	/* Before anything is opened that could get the number of a closed descriptor. */
 	bool person = options->person && th_human_model_behind(options->person_in);

@@ -45,6 +45,9 @@ struct th_reader *th_runtime_long_reader(struct th_runtime *rt);
 /* Its jobs get the loop's handle, on a thread, for what store.h lets other threads call. */
 struct th_reader *th_runtime_writer(struct th_runtime *rt);
 
+/* What others of the store leave is told to `fn`, as store.h has it. */
+void th_runtime_when_left(struct th_runtime *rt, th_store_heard_fn *fn, void *ctx);
+
 /* Adds a tool that runs as a function of this process (C API, benchmarks); all borrowed. */
 TH_NODISCARD enum th_code th_runtime_tool(struct th_runtime *rt, const struct th_tool_row *row,
 					  struct th_err *err);

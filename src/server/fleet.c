@@ -37,11 +37,12 @@ static enum th_code announce(struct th_fleet *f, struct th_err *err)
 {
 	const struct th_serve_fleet *set = f->server->settings.s.fleet;
 	char name[TH_FLEET_TEXT_MAX + 1] = "", address[TH_FLEET_TEXT_MAX + 1], capacity[24];
-	const char *options[18] = { "address", address, "capacity", capacity };
+	const char *options[20] = { "address", address, "capacity", capacity };
 	const struct {
 		const char *name;
 		struct th_str value;
-	} far[] = { { "executors", set->executors },
+	} far[] = { { "notify", set->notify },
+		    { "executors", set->executors },
 		    { "cert", set->cert },
 		    { "key", set->key },
 		    { "ca", set->ca } };
@@ -49,6 +50,7 @@ static enum th_code announce(struct th_fleet *f, struct th_err *err)
 	struct thole_error e;
 	size_t at = 4;
 	enum th_code code = say_labels(f->server, err);
+	int bad;
 
 	if (code)
 		return code;
@@ -72,7 +74,9 @@ static enum th_code announce(struct th_fleet *f, struct th_err *err)
 		options[at++] = "draining";
 		options[at++] = "yes";
 	}
-	if (thole_runtime_announce(f->server->rt, options, &e) != 0)
+	bad = thole_runtime_announce(f->server->rt, options, &e);
+	explicit_bzero(texts[0], sizeof(texts[0]));
+	if (bad)
 		return th_fail(err, (enum th_code)e.code, "serve.fleet: %s", e.text);
 	return TH_OK;
 }
@@ -83,6 +87,22 @@ void th_fleet_configure(struct th_fleet *f)
 
 	if (announce(f, &err) != TH_OK)
 		th_journal_say(f->server, "fleet", "%s", err.msg);
+}
+
+/* What another one left is looked for at once; why nothing is told stands in the journal. */
+static void on_left(void *ctx, const struct thole_error *why)
+{
+	struct th_fleet *f = ctx;
+
+	if (why) {
+		th_journal_say(f->server, "fleet",
+			       "not told what other nodes leave, and looks each second: %s",
+			       why->text);
+		return;
+	}
+	f->told++;
+	if (!f->server->finishing)
+		th_server_look(f->server);
 }
 
 static bool allows(void *ctx, const struct th_address *to)
@@ -97,6 +117,7 @@ static void on_drain(void *ctx);
 enum th_code th_fleet_new(struct th_server *s, struct th_fleet **ret, struct th_err *err)
 {
 	struct th_fleet *f;
+	struct thole_error e;
 	enum th_code code;
 
 	*ret = NULL;
@@ -112,6 +133,8 @@ enum th_code th_fleet_new(struct th_server *s, struct th_fleet **ret, struct th_
 		th_fetcher_only(f->fetcher, allows, f); /* and no proxy */
 		code = th_tls_config_client(&f->tls, err);
 	}
+	if (!code && thole_runtime_when_left(s->rt, on_left, f, &e) != 0)
+		code = th_fail(err, (enum th_code)e.code, "%s", e.text);
 	if (!code)
 		code = announce(f, err);
 	if (code)
@@ -125,6 +148,7 @@ struct th_fleet *th_fleet_free(struct th_fleet *f)
 {
 	if (!f)
 		return NULL;
+	(void)thole_runtime_when_left(f->server->rt, NULL, NULL, NULL);
 	thole_reading_free(f->look);
 	while (f->first)
 		th_forward_free(f->first);
@@ -279,6 +303,8 @@ void th_fleet_figures(const struct th_fleet *f, struct th_buf *out)
 	       f->moved);
 	figure(out, "forwards_lost_total", "counter", "Of these, those whose node did not answer.",
 	       f->lost);
+	figure(out, "told_total", "counter", "Words of other nodes that they left something.",
+	       f->told);
 	figure(out, "handed_over_total", "counter", "Sessions given to whoever takes them.",
 	       f->handed_over);
 }

@@ -35,6 +35,7 @@ struct th_fleet {
 	size_t left; /* sessions that are not handed over yet */
 	bool draining;
 	uint64_t forwarded, moved, lost, handed_over; /* requests; sessions */
+	uint64_t told;                                /* by other nodes, that they left something */
 };
 
 /* NULL in *ret: `serve.fleet` says nothing. */

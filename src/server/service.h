@@ -127,6 +127,10 @@ TH_NODISCARD enum th_code th_drive_begin(struct th_server *s, struct th_err *err
 void th_drive_end(struct th_server *s);
 /* After each function of thole.h that may have given the runtime something to do. */
 void th_server_kick(struct th_server *s);
+/* takeover.c: what was running in this store is gone on with; and what other nodes left is looked
+ * for, and taken if there is room. */
+TH_NODISCARD enum th_code th_server_recover(struct th_server *s, struct th_err *err);
+void th_server_look(struct th_server *s);
 
 /* ---- journal.c ---- */
 

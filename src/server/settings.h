@@ -27,6 +27,7 @@
 struct th_serve_fleet {
 	struct th_str address; /* where the other nodes reach it: https://…, http://… */
 	struct th_str secret_file, name;
+	struct th_str notify;                   /* of thole_runtime_announce; may have a password */
 	struct th_strs labels;                  /* of thole_runtime_labels */
 	struct th_str executors, cert, key, ca; /* of thole_runtime_announce; all, or none */
 	int64_t capacity;                       /* sessions that run at once; 0: no limit */

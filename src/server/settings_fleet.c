@@ -15,6 +15,7 @@ static const struct th_field fields[] = {
 	{ "name", AT(name), TH_FIELD_str, TH_NONEMPTY, "what people call it; default: the host's name", NULL, NULL, false, 0 },
 	{ "labels", AT(labels), TH_FIELD_strs, 0, "what this node has, such as [gpu, eu], at most 8: an agent's labels must be among them; desktop is there by itself where desktops can run", NULL, NULL, false, 0 },
 	{ "capacity", AT(capacity), TH_FIELD_int, TH_POSITIVE, "sessions that run here at once; of dead nodes it takes no more; default: no limit", NULL, NULL, false, 0 },
+	{ "notify", AT(notify), TH_FIELD_str, TH_NONEMPTY, "a URL of the store's database without a pooler between, for what nodes tell each other; default: the store's", NULL, NULL, false, 0 },
 	{ "executors", AT(executors), TH_FIELD_str, TH_NONEMPTY, "where the other nodes reach executors of this one: HOST:PORT of its `thole exec --listen`; default: they do not", NULL, NULL, false, 0 },
 	{ "cert", AT(cert), TH_FIELD_str, TH_NONEMPTY, "with that: this node's certificate, PEM", NULL, NULL, false, 0 },
 	{ "key", AT(key), TH_FIELD_str, TH_NONEMPTY, "its key, PEM", NULL, NULL, false, 0 },
@@ -89,5 +90,8 @@ enum th_code th_settings_fleet(struct th_settings *s, struct th_err *err)
 	fault = th_labels_fault(&f->labels, &at);
 	if (fault)
 		return th_fail(err, TH_EUSAGE, "fleet: labels[%zu] %s", at, fault);
+	if (f->notify.len > TH_STORE_URL_MAX)
+		return th_fail(err, TH_ELIMIT, "fleet: notify has at most %d bytes",
+			       TH_STORE_URL_MAX);
 	return read_secret(f->secret_file, &s->fleet_secret, err);
 }

@@ -55,6 +55,7 @@ static void postgres_close(struct th_store *store)
 	th_group_end(&s->group);
 	th_pg_owner_drop(s);
 	s->owner.wake = th_wake_free(s->owner.wake);
+	th_pg_notify_deinit(s);
 	th_pq_close(&s->reader);
 	th_pq_close(&s->writer);
 	th_pg_columns_free(s->columns);
@@ -82,6 +83,44 @@ static void pq_init(struct th_postgres *s, struct th_pq *c, bool write)
 	c->shown = s->shown;
 	c->wait_ms = ANSWER_MS;
 	c->write = write;
+}
+
+static void on_told(void *ctx)
+{
+	struct th_postgres *s = ctx;
+	struct th_err why;
+	bool told, lost;
+
+	pthread_mutex_lock(&s->lock);
+	told = s->notify.told;
+	lost = s->notify.lost;
+	why = s->notify.why;
+	s->notify.told = s->notify.lost = false;
+	pthread_mutex_unlock(&s->lock);
+	if (lost)
+		s->told(s->told_ctx, &why);
+	if (told)
+		s->told(s->told_ctx, NULL);
+}
+
+static enum th_code wakes_new(struct th_postgres *s, const struct th_store_options *o,
+			      struct th_err *err)
+{
+	enum th_code code = TH_OK;
+
+	s->lost = o->lost;
+	s->lost_ctx = o->lost_ctx;
+	s->told = o->told;
+	s->told_ctx = o->told_ctx;
+	if (o->lost)
+		code = th_wake_new(o->loop, on_lost, s, &s->owner.wake, err);
+	if (code == TH_OK && o->told)
+		code = th_wake_new(o->loop, on_told, s, &s->notify.wake, err);
+	if (s->owner.wake)
+		th_wake_quiet(s->owner.wake);
+	if (s->notify.wake)
+		th_wake_quiet(s->notify.wake);
+	return code;
 }
 
 static enum th_code names_set(struct th_postgres *s, const char *scheme, struct th_str rest,
@@ -124,19 +163,15 @@ static enum th_code postgres_open(struct th_str rest, const struct th_store_opti
 	pthread_mutex_init(&s->writing, NULL);
 	pthread_mutex_init(&s->lock, NULL);
 	th_pg_owner_init(&s->owner, options->lease_ms ?: TH_STORE_LEASE_MS);
+	th_pg_notify_init(s);
 	code = names_set(s, "postgres", rest, err);
 	s->reader = s->writer = (struct th_pq)TH_PQ_INIT;
 	if (code == TH_OK) {
 		pq_init(s, &s->reader, !s->read_only);
 		pq_init(s, &s->writer, true);
 	}
-	if (code == TH_OK && options->loop && options->lost) {
-		s->lost = options->lost;
-		s->lost_ctx = options->lost_ctx;
-		code = th_wake_new(options->loop, on_lost, s, &s->owner.wake, err);
-		if (code == TH_OK)
-			th_wake_quiet(s->owner.wake);
-	}
+	if (code == TH_OK && options->loop)
+		code = wakes_new(s, options, err);
 	if (code == TH_OK)
 		code = th_postgres_connect(s, &s->reader, err);
 	if (code == TH_OK)

@@ -4,8 +4,8 @@
  * postgres_link.c, postgres_schema.c, postgres_row.c, postgres_commit.c
  * (transactions), postgres_write.c (batches), postgres_append.c (what goes into
  * one; with postgres_entries.c, postgres_columns.c and postgres_fork.c), postgres_known.c,
- * postgres_owner.c, postgres_lease.c, postgres_node.c, postgres_read.c, postgres_list.c,
- * postgres_remove.c, postgres_verify.c.  Only these include it.
+ * postgres_owner.c, postgres_lease.c, postgres_node.c, postgres_notify.c, postgres_read.c,
+ * postgres_list.c, postgres_remove.c, postgres_verify.c.  Only these include it.
  *
  * Everything is in the schema `thole` of a database.  A session has a number, by
  * which its events are kept: (session_number, seq) is their key.  Text that a
@@ -56,6 +56,23 @@ struct th_pg_owner {
 	struct th_wake *wake; /* to tell the loop that it is lost; NULL: nobody is told */
 };
 
+/* What nodes tell each other, and the thread that hears it. */
+struct th_pg_notify {
+	struct th_pq link;
+	struct th_secret *url; /* of `link`; NULL: the store's */
+	char *shown;           /* the same for people */
+	pthread_t thread;
+	bool started;
+	int stop_fd, say_fd;  /* readable: it is to end, or to look at `said`; -1: there is none */
+	_Atomic bool said;    /* the others are to be told */
+	uint64_t said_ms;     /* when they may be told again; the thread's */
+	bool deaf;            /* the loop knows that nothing is heard; the thread's */
+	struct th_wake *wake; /* NULL: nobody is told */
+	/* For the loop, under the store's `lock`. */
+	bool told, lost;
+	struct th_err why;
+};
+
 struct th_postgres {
 	struct th_store base;
 	struct th_group group;
@@ -65,6 +82,8 @@ struct th_postgres {
 	uint64_t busy_ms;
 	th_store_lost_fn *lost;
 	void *lost_ctx;
+	th_store_heard_fn *told;
+	void *told_ctx;
 
 	struct th_pq reader;             /* the loop's */
 	size_t reading;                  /* nested reads in one transaction */
@@ -74,6 +93,7 @@ struct th_postgres {
 	pthread_mutex_t writing;
 	struct th_pq writer;
 	struct th_pg_owner owner;
+	struct th_pg_notify notify;
 	struct th_pg_known *known;     /* a guess; cleared when a transaction comes to nothing */
 	int64_t looks;                 /* at `commits` so far, as it says */
 	int64_t batch;                 /* number of the last transaction of this owner */
@@ -90,6 +110,8 @@ TH_NODISCARD enum th_code th_postgres_writable(struct th_postgres *s, struct th_
 /* A connection of this store, there and to the same database as the others. */
 TH_NODISCARD enum th_code th_postgres_connect(struct th_postgres *s, struct th_pq *c,
 					      struct th_err *err);
+/* With a small stack, and no signals. */
+bool th_postgres_thread(pthread_t *ret, void *(*fn)(void *), struct th_postgres *s);
 
 /* postgres_schema.c */
 /* Makes or raises the schema, if that is asked for, else says what is wrong with it: ENOENT there
@@ -186,6 +208,21 @@ enum th_code th_postgres_announce(struct th_store *store, const struct th_node *
 				  struct th_err *err);
 enum th_code th_postgres_nodes(struct th_store *store, struct th_str session_id, th_node_fn *fn,
 			       void *ctx, struct th_err *err);
+
+/* postgres_notify.c */
+void th_pg_notify_init(struct th_postgres *s);
+/* With `writing`, after th_pg_owner_take: this runtime is told from now on.  `url`: th_node.notify.
+ * EUSAGE: it is no such URL. */
+TH_NODISCARD enum th_code th_pg_notify_start(struct th_postgres *s, struct th_str url,
+					     struct th_err *err);
+/* Something was left and is committed: the others are told soon, beside whoever calls. */
+void th_pg_notify_say(struct th_postgres *s);
+/* The thread ends.  True: there was one, so that others may wait for a last word. */
+bool th_pg_notify_stop(struct th_postgres *s);
+/* The others are told, in a transaction of its own. */
+TH_NODISCARD enum th_code th_pg_notify_tell(struct th_postgres *s, struct th_pq *c,
+					    struct th_err *err);
+void th_pg_notify_deinit(struct th_postgres *s);
 
 /* postgres_read.c */
 TH_NODISCARD enum th_code th_postgres_read_begin(struct th_postgres *s, struct th_err *err);

@@ -276,6 +276,7 @@ struct releasing {
 	struct th_pq_array ids;
 	struct changes changes;
 	PGresult *found;
+	bool left; /* for others to take */
 	struct th_err *err;
 };
 
@@ -297,6 +298,7 @@ static enum th_code release_one(struct releasing *l, size_t i)
 		return th_fail_fenced(&l->errs[i], held->session_id, held->epoch);
 	row.epoch++;
 	row.owner = held->hand_over ? TH_STR(TH_PG_NOBODY) : TH_STR("");
+	l->left |= held->hand_over;
 	changes_add(&l->changes, number, &row);
 	return TH_OK;
 }
@@ -336,6 +338,8 @@ enum th_code th_postgres_release_many(struct th_store *store, const struct th_he
 	pthread_mutex_lock(&s->writing);
 	changes_init(&l.changes);
 	code = release_all(&l);
+	if (code == TH_OK && l.left)
+		th_pg_notify_say(s);
 	changes_deinit(&l.changes);
 	th_pq_clear(l.found);
 	pthread_mutex_unlock(&s->writing);

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* postgres_link.c - what all files of this store stand on: whether it can be used, and its
  * connections. */
+#include <signal.h>
+
+#include "base/limits.h"
 #include "store/postgres.h"
+
+#define STACK_SIZE (512 * TH_KIB)
 
 struct th_postgres *th_postgres_of(struct th_store *s)
 {
@@ -31,6 +36,22 @@ enum th_code th_postgres_connect(struct th_postgres *s, struct th_pq *c, struct 
 	th_pq_close(c);
 	return th_fail(err, TH_EIO, "%s is another database than before (its system identifier)",
 		       s->shown);
+}
+
+bool th_postgres_thread(pthread_t *ret, void *(*fn)(void *), struct th_postgres *s)
+{
+	pthread_attr_t attr;
+	sigset_t all, old;
+	bool good;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_SIZE);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	good = pthread_create(ret, &attr, fn, s) == 0;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	return good;
 }
 
 enum th_code th_postgres_writable(struct th_postgres *s, struct th_err *err)

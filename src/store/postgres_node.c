@@ -65,6 +65,8 @@ enum th_code th_postgres_announce(struct th_store *store, const struct th_node *
 		code = th_postgres_connect(s, &s->writer, err);
 	if (code == TH_OK)
 		code = new ? th_pg_owner_take(s, err) : write_row(s, err);
+	if (code == TH_OK)
+		code = th_pg_notify_start(s, me->notify, err);
 	pthread_mutex_unlock(&s->writing);
 	return code;
 }

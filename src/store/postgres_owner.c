@@ -9,7 +9,6 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -18,7 +17,6 @@
 #include "io/files.h"
 #include "store/postgres.h"
 
-#define STACK_SIZE (512 * TH_KIB)
 #define RETRY_MS 200
 #define DEAD_MAX "256" /* rows of the dead removed at once */
 
@@ -109,8 +107,6 @@ static void *keep(void *ctx)
 static enum th_code thread_start(struct th_postgres *s, struct th_err *err)
 {
 	struct th_pg_owner *o = &s->owner;
-	pthread_attr_t attr;
-	sigset_t all, old;
 
 	o->stop_fd = eventfd(0, EFD_CLOEXEC);
 	if (o->stop_fd < 0)
@@ -119,13 +115,7 @@ static enum th_code thread_start(struct th_postgres *s, struct th_err *err)
 	o->keeper.shown = s->shown;
 	o->keeper.write = true;
 	o->keeper.stop_fd = o->stop_fd;
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_SIZE);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	o->thread_started = pthread_create(&o->thread, &attr, keep, s) == 0;
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
+	o->thread_started = th_postgres_thread(&o->thread, keep, s);
 	return o->thread_started ? TH_OK : th_fail_memory(err);
 }
 
@@ -211,6 +201,7 @@ void th_pg_owner_drop(struct th_postgres *s)
 	struct th_pg_owner *o = &s->owner;
 	struct th_pq_args args TH_CLEANUP(th_pq_args_deinit) = { 0 };
 	uint64_t one = 1;
+	bool node = th_pg_notify_stop(s);
 
 	if (o->thread_started && write(o->stop_fd, &one, sizeof(one)) == sizeof(one))
 		pthread_join(o->thread, NULL);
@@ -221,15 +212,16 @@ void th_pg_owner_drop(struct th_postgres *s)
 	/* Who fails to be removed is dead in a moment.  Where a server's sessions run, the row
 	 * stays as one of a dead: so the others find them at once. */
 	th_pq_arg_text(&args, th_str_of(o->name));
-	if (s->writer.conn || th_postgres_connect(s, &s->writer, NULL) == TH_OK)
-		(void)!th_pq_run(
-		    &s->writer,
-		    "WITH left_behind AS (UPDATE thole.owners SET expires ="
-		    " '-infinity' WHERE owner = $1 AND EXISTS (SELECT 1 FROM"
-		    " thole.sessions WHERE owner = $1 AND owner <> '' AND user_id <> ''"
-		    " AND agent_state IN ('running', 'loading')) RETURNING 1)"
-		    " DELETE FROM thole.owners WHERE owner = $1"
-		    " AND NOT EXISTS (SELECT 1 FROM left_behind)",
-		    &args, NULL, NULL);
+	if ((s->writer.conn || th_postgres_connect(s, &s->writer, NULL) == TH_OK) &&
+	    th_pq_run(&s->writer,
+		      "WITH left_behind AS (UPDATE thole.owners SET expires ="
+		      " '-infinity' WHERE owner = $1 AND EXISTS (SELECT 1 FROM"
+		      " thole.sessions WHERE owner = $1 AND owner <> '' AND user_id <> ''"
+		      " AND agent_state IN ('running', 'loading')) RETURNING 1)"
+		      " DELETE FROM thole.owners WHERE owner = $1"
+		      " AND NOT EXISTS (SELECT 1 FROM left_behind)",
+		      &args, NULL, NULL) == TH_OK &&
+	    node)
+		(void)!th_pg_notify_tell(s, &s->writer, NULL);
 	o->name[0] = '\0';
 }

@@ -135,6 +135,10 @@ TH_NODISCARD enum th_code th_pq_run(struct th_pq *c, const char *sql, const stru
 				    PGresult **ret, struct th_err *err);
 /* Ends a transaction that failed. */
 void th_pq_rollback(struct th_pq *c);
+/* What waits to be read is read, and nothing is waited for: was there a notification?  th_pq_socket
+ * is readable when there may be one. */
+TH_NODISCARD enum th_code th_pq_heard(struct th_pq *c, bool *ret, struct th_err *err);
+int th_pq_socket(const struct th_pq *c);
 /* Did somebody else's transaction make this one fail, so that it can be tried again? */
 bool th_pq_try_again(const struct th_pq *c);
 

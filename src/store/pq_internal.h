@@ -13,7 +13,8 @@
 	X(PQisBusy) X(PQgetResult) X(PQresultStatus) X(PQresultErrorField) X(PQclear)  \
 	X(PQntuples) X(PQgetvalue) X(PQgetlength) X(PQgetisnull) X(PQcmdStatus)        \
 	X(PQsetNoticeReceiver) X(PQserverVersion) X(PQparameterStatus)                 \
-	X(PQtransactionStatus) X(PQconninfoParse) X(PQconninfoFree)
+	X(PQtransactionStatus) X(PQconninfoParse) X(PQconninfoFree)                    \
+	X(PQnotifies) X(PQfreemem)
 /* clang-format on */
 
 struct th_libpq {

@@ -78,6 +78,26 @@ enum th_code th_pq_fail_conn(struct th_pq *c, struct th_err *err)
 	return th_fail(err, TH_ECONN, "%s: %s", c->shown, line.ptr);
 }
 
+int th_pq_socket(const struct th_pq *c)
+{
+	return th_libpq.PQsocket(c->conn);
+}
+
+enum th_code th_pq_heard(struct th_pq *c, bool *ret, struct th_err *err)
+{
+	PGnotify *n;
+
+	*ret = false;
+	if (!th_libpq.PQconsumeInput(c->conn))
+		return th_pq_fail_conn(c, err);
+	while ((n = th_libpq.PQnotifies(c->conn))) {
+		th_libpq.PQfreemem(n);
+		*ret = true;
+	}
+	/* A server that ends says so, and hangs up. */
+	return th_libpq.PQstatus(c->conn) == CONNECTION_BAD ? th_pq_fail_conn(c, err) : TH_OK;
+}
+
 enum th_code th_pq_wait(struct th_pq *c, bool writing, uint64_t until_ms, struct th_err *err)
 {
 	struct pollfd fds[2] = {

@@ -104,6 +104,9 @@ struct th_node {
 	struct th_str labels;        /* what it has, a blank between (base/label.h) */
 	int64_t capacity;            /* sessions that run at once; 0: it does not say */
 	bool draining;               /* it gives up what it has, and takes nothing */
+	/* The URL of the same database without a pooler between, for what the others tell this one
+	 * (th_store_heard_fn); empty: the store's own.  May have a password in it. */
+	struct th_str notify;
 	/* The store's: */
 	struct th_str owner, host, since; /* since: "2026-11-21 04:42", UTC */
 	int64_t process;
@@ -116,6 +119,14 @@ typedef enum th_code th_node_fn(void *ctx, const struct th_node *node, struct th
  * loop's thread; everything that is written from then on is refused. */
 typedef void th_store_lost_fn(void *ctx, const struct th_err *err);
 
+/*
+ * To a runtime that was announced, on the loop's thread.  `why` NULL: others may have left
+ * something that `abandoned` finds.  Else this runtime is not told any more, and why: once, until
+ * it is told again.  Any word may be lost: who has to find what is left looks from time to time all
+ * the same.
+ */
+typedef void th_store_heard_fn(void *ctx, const struct th_err *why);
+
 struct th_store_options {
 	struct th_loop *loop; /* for commit; NULL: only reading and commit_now */
 	bool create;          /* make it when it is not there; else ENOENT */
@@ -126,6 +137,8 @@ struct th_store_options {
 	uint64_t lease_ms;
 	th_store_lost_fn *lost; /* with a loop; NULL: nobody is told */
 	void *lost_ctx;
+	th_store_heard_fn *told; /* with a loop; NULL: nobody is told */
+	void *told_ctx;
 };
 
 /* The words of one session's events (store/search.h). */

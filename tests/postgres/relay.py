@@ -60,7 +60,8 @@ class Relay:
                     if self.then:
                         self.then()
                     break
-                other.sendall(data)
+                if self.passes(side + kind.decode("latin-1")):
+                    other.sendall(data)
         except OSError:
             pass
         for s in (one, other):
@@ -69,6 +70,10 @@ class Relay:
             except OSError:
                 pass
             s.close()
+
+    def passes(self, kind):
+        """One that does not is lost, and all else goes on."""
+        return True
 
     def is_it(self, kind):
         with self.lock:

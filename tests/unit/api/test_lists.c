@@ -559,6 +559,13 @@ static void on_recovered(void *ctx, const char *id, struct thole_session *s,
 	strcat(strcat(r->names, id), " ");
 }
 
+static void on_left(void *ctx, const struct thole_error *why)
+{
+	(void)ctx;
+	(void)why;
+	fail();
+}
+
 static void recovery(void **state)
 {
 	struct scripted *model = scripted_new(one_call, NULL);
@@ -592,6 +599,10 @@ static void recovery(void **state)
 	GOOD(
 	    thole_runtime_take_over(rt, wants, on_recovered, &r, &error)); /* this store has none */
 	assert_int_equal(r.asked, 0);
+	/* Nor does anybody tell anything there. */
+	BAD(THOLE_EUSAGE, thole_runtime_when_left(NULL, on_left, &r, &error));
+	GOOD(thole_runtime_when_left(rt, on_left, &r, &error));
+	GOOD(thole_runtime_when_left(rt, NULL, NULL, &error));
 	GOOD(thole_runtime_recover(rt, wants, on_recovered, &r, true, &error));
 	assert_int_equal(r.asked, 4); /* not the one that is over */
 	assert_int_equal(r.count, 3);
