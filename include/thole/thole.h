@@ -862,6 +862,26 @@ TH_API int thole_runtime_blob_start(struct thole_runtime *rt, const char *hash, 
 TH_API void thole_reading_free(struct thole_reading *reading); /* NULL is fine */
 
 /*
+ * What changes the store beside the loop in the same way: it may have a long log to read first, or
+ * a database to wait for.  What *ret gives up is done all the same, unless the runtime ends before
+ * its turn comes; only nobody is told.
+ *
+ * fork: makes a session that shares the events of another, as thole_session_fork does, but does not
+ * open it (thole_session_open_start).  `fn` gets it as an object of a page.  `user`: only if the
+ * other is this one's, and else ENOENT; NULL: whosever it is.  `new_id` NULL: a new UUID.
+ *
+ * delete: as thole_runtime_delete.  While the store does it, the session is not opened and its name
+ * not given again, and one that is open here takes nothing: EBUSY.
+ */
+TH_API int thole_runtime_fork_start(struct thole_runtime *rt, const char *session_id, uint64_t seq,
+				    const char *user, const char *new_id, thole_line_fn *fn,
+				    thole_done_fn *done, void *ctx, struct thole_reading **ret,
+				    struct thole_error *err);
+TH_API int thole_runtime_delete_start(struct thole_runtime *rt, const char *session_id,
+				      const char *user, thole_done_fn *done, void *ctx,
+				      struct thole_reading **ret, struct thole_error *err);
+
+/*
  * A session of the store as a conversation of OpenHands: the events that a server of OpenHands'
  * would have of it (docs/OPENHANDS.md), told from the log.  Each is a JSON object with an id of
  * its own, which it always has; in the order of the log, where new ones come behind the others.

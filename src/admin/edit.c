@@ -269,8 +269,14 @@ static enum th_code fork_write(struct th_store *store, struct th_session_row *ro
 
 	if (!code)
 		code = store->kind->commit_now(store, &batch, err);
-	if (!code && a.result)
+	if (!code && a.result == TH_EEXIST)
 		code = th_fail(err, a.result, "session %.*s exists already", TH_FMT(session_id));
+	else if (!code && a.result == TH_ELIMIT)
+		code = th_fail(err, a.result, "it is a fork of a fork, more than %d deep",
+			       TH_FORK_DEPTH_MAX);
+	else if (!code && a.result) /* of another runtime, or of one that waits its turn here */
+		code = th_fail(err, a.result, "session %.*s was deleted meanwhile",
+			       TH_FMT(row->parent));
 	/* The lease would also end with this process; giving it back is a courtesy to others. */
 	if (!code && store->kind->release(store, session_id, row->epoch, &ignored))
 		return TH_OK;
@@ -294,8 +300,8 @@ static enum th_code fork_read(struct th_store *store, const struct th_session_ro
 		    : check_end(&f->session, to, row->session_id, err);
 }
 
-enum th_code th_edit_fork(struct th_store *store, struct th_str source, uint64_t seq,
-			  struct th_str session_id, struct th_err *err)
+enum th_code th_edit_fork(struct th_store *reads, struct th_store *store, struct th_str source,
+			  uint64_t seq, struct th_str session_id, struct th_err *err)
 {
 	struct th_buf data TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
@@ -308,9 +314,9 @@ enum th_code th_edit_fork(struct th_store *store, struct th_str source, uint64_t
 
 	th_arena_init(&memory, EDIT_MEMORY_MAX);
 	th_fork_init(&f);
-	code = store->kind->get(store, source, &memory, &row, err);
+	code = reads->kind->get(reads, source, &memory, &row, err);
 	if (!code)
-		code = fork_read(store, &row, seq, &f, err);
+		code = fork_read(reads, &row, seq, &f, err);
 	if (!code)
 		code = fork_write(store, &row, session_id, &f, &ev, &data, err);
 	th_fork_deinit(&f);

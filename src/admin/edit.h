@@ -64,8 +64,10 @@ TH_NODISCARD enum th_code th_edit_state(struct th_edit *e, enum th_state to, str
 					struct th_err *err);
 
 /* Creates a session that shares the events of `source` up to `seq` (0: all).  Calls that were under
- * way there are not part of it.  A fork of a child session has no parent call. */
-TH_NODISCARD enum th_code th_edit_fork(struct th_store *store, struct th_str source, uint64_t seq,
-				       struct th_str session_id, struct th_err *err);
+ * way there are not part of it.  A fork of a child session has no parent call.  On any thread (see
+ * store.h): `reads` is a handle of that thread's, and may be `store`, which is written. */
+TH_NODISCARD enum th_code th_edit_fork(struct th_store *reads, struct th_store *store,
+				       struct th_str source, uint64_t seq, struct th_str session_id,
+				       struct th_err *err);
 
 #endif

@@ -118,10 +118,10 @@ static enum th_code find_all(struct search *s, struct th_str id, struct th_err *
 	return code;
 }
 
-enum th_code th_session_remove(struct th_store *store, struct th_str session_id,
-			       struct th_family **ret, struct th_err *err)
+enum th_code th_session_remove(struct th_store *reads, struct th_store *store,
+			       struct th_str session_id, struct th_family **ret, struct th_err *err)
 {
-	struct search s = { .store = store, .family = th_alloc(sizeof(*s.family)) };
+	struct search s = { .store = reads, .family = th_alloc(sizeof(*s.family)) };
 	enum th_code code;
 
 	th_arena_init(&s.family->memory, TH_REMOVE_SESSIONS_MAX * (TH_SESSION_ID_MAX + (size_t)16));

@@ -19,6 +19,7 @@
 #include "io/loop.h"
 #include "runtime/runtime.h"
 
+struct th_api_removed;
 struct th_png;
 
 /* What threads share; outlives the runtime until the last call was answered. */
@@ -49,6 +50,7 @@ struct thole_runtime {
 	void *left_ctx;
 	struct th_tried *tried;         /* TH_FLEET_TRIED_MAX of them; NULL: none yet */
 	struct thole_reading *readings; /* beside the loop, that are not over */
+	struct th_api_removed *removed; /* the names of those that are being deleted beside it */
 	struct thole_watcher *released; /* that get the notes they missed while held */
 	struct thole_session *sessions; /* all, in a list */
 	struct thole_session **named;   /* those that have a name, by it: a table of chains */
@@ -68,6 +70,15 @@ struct thole_runtime {
 
 void th_api_named_add(struct thole_session *s); /* once it has its name */
 void th_api_named_remove(struct thole_session *s);
+/* One that is being deleted. */
+struct th_api_removed {
+	struct th_api_removed *prev, *next;
+	const char *id;
+};
+/* EBUSY: a session of that name is being deleted.  It is not opened, and none is begun. */
+TH_NODISCARD enum th_code th_api_named_removed(const struct thole_runtime *rt, const char *id,
+					       struct th_err *err);
+int th_api_check_removed(const struct thole_runtime *rt, const char *id, struct thole_error *err);
 /* The first of that name, and the next one behind `s`; NULL: there is none. */
 struct thole_session *th_api_named_first(const struct thole_runtime *rt, const char *id);
 struct thole_session *th_api_named_next(const struct thole_session *s);
@@ -153,6 +164,7 @@ struct thole_session {
 	size_t users;              /* the caller, the driver, each note */
 	struct th_handle handle;   /* {0, 0}: not ready, or over */
 	char *id;
+	bool removing; /* it is being deleted, and takes nothing */
 	bool opening, freed, stored, resumed, after_turn, lost, announced;
 	bool resume_later; /* said while it was opening */
 	char *message_later;

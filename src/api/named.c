@@ -73,3 +73,19 @@ struct thole_session *th_api_named_next(const struct thole_session *s)
 {
 	return same(s->chain, s->id);
 }
+
+enum th_code th_api_named_removed(const struct thole_runtime *rt, const char *id,
+				  struct th_err *err)
+{
+	for (const struct th_api_removed *r = rt->removed; r; r = r->next)
+		if (strcmp(r->id, id) == 0)
+			return th_fail(err, TH_EBUSY, "session %s is being deleted", id);
+	return TH_OK;
+}
+
+int th_api_check_removed(const struct thole_runtime *rt, const char *id, struct thole_error *err)
+{
+	struct th_err e = { 0 };
+
+	return th_api_out(th_api_named_removed(rt, id, &e), &e, err);
+}

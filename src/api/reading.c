@@ -9,10 +9,11 @@
 #include "admin/transfer.h"
 #include "api/api.h"
 #include "api/conversation.h"
+#include "api/work.h"
 
 #define REUSE_MAX TH_MIB /* a larger buffer is freed after its piece */
 
-enum kind { READ_LOG, READ_EXPORT, READ_BLOB, READ_NODES, READ_PAGE, READ_CONVERSATION };
+enum kind { READ_LOG, READ_EXPORT, READ_BLOB, READ_NODES, READ_CONVERSATION, READ_WORK };
 
 struct thole_reading {
 	struct th_read job;
@@ -31,7 +32,7 @@ struct thole_reading {
 	struct th_log_read log;
 	struct th_buf text; /* lines, or the blob */
 	size_t ends[TH_READ_PIECE_EVENTS], count;
-	struct th_api_page *page;
+	struct th_api_work *work;
 	struct th_digest hash;
 	size_t offset, len;
 	struct thole_conversation *conversation; /* whose readings take turns on the thread */
@@ -53,7 +54,8 @@ static void reading_free(struct thole_reading *r)
 		r->next->prev = r->prev;
 	if (!r->rt->ending)
 		th_loop_defer(r->rt->loop, &r->rt->deliver); /* thole_runtime_run may end */
-	th_api_page_free(r->page);
+	if (r->work)
+		r->work->free(r->work);
 	th_api_conversation_unref(r->conversation);
 	th_buf_deinit(&r->text);
 	free(r);
@@ -78,6 +80,8 @@ void thole_reading_free(struct thole_reading *r)
 	if (!r || r->freed)
 		return;
 	r->freed = true;
+	if (r->asked && r->work && r->work->changes)
+		return; /* it is done, and nobody hears of it */
 	if (r->asked)
 		th_reader_cancel(&r->job);
 	else if (!r->telling)
@@ -180,10 +184,10 @@ static enum th_code run(struct th_read *job, struct th_store *store, struct th_e
 	case READ_NODES:
 		return store->kind->nodes ? store->kind->nodes(store, id, take_node, r, err)
 					  : TH_OK;
-	case READ_PAGE: {
-		enum th_code code = th_api_page_print(r->page, store, &r->text, err);
+	case READ_WORK: {
+		enum th_code code = r->work->run(r->work, store, &r->text, err);
 
-		return code ? code : line_end(r, err);
+		return code || !r->fn ? code : line_end(r, err);
 	}
 	case READ_BLOB:
 		break;
@@ -226,6 +230,21 @@ static void on_done(struct th_read *job, enum th_code code, const struct th_err 
 	struct th_err e = { 0 };
 
 	r->asked = false;
+	if (!code && r->work && r->work->then && !r->rt->ending) {
+		bool again = false;
+
+		code = r->work->then(r->work, &again, &e);
+		if (!code && again)
+			code = th_reader_ask(job->reader, job, &e);
+		r->asked = !code && again;
+		if (r->asked)
+			return;
+		err = &e;
+	}
+	if (r->freed) {
+		reading_free(r);
+		return;
+	}
 	if (failure) {
 		reading_end(r, failure->code, failure);
 		return;
@@ -359,12 +378,42 @@ int thole_runtime_nodes_start(struct thole_runtime *rt, const char *session_id, 
 	return begin(r, th_runtime_reader(rt->rt), ret, err);
 }
 
+int th_api_work_start(struct thole_runtime *rt, struct th_reader *reader, struct th_api_work *w,
+		      thole_line_fn *fn, thole_done_fn *done, void *ctx, struct thole_reading **ret,
+		      struct thole_error *err)
+{
+	struct thole_reading *r = reading_new(rt, READ_WORK, NULL, done, ctx);
+
+	r->fn = fn;
+	r->work = w;
+	return begin(r, reader, ret, err);
+}
+
+struct page_work {
+	struct th_api_work work;
+	struct th_api_page *page;
+};
+
+static enum th_code page_run(struct th_api_work *w, struct th_store *reads, struct th_buf *out,
+			     struct th_err *err)
+{
+	return th_api_page_print(TH_CONTAINER_OF(w, struct page_work, work)->page, reads, out, err);
+}
+
+static void page_free(struct th_api_work *w)
+{
+	struct page_work *p = TH_CONTAINER_OF(w, struct page_work, work);
+
+	th_api_page_free(p->page);
+	free(p);
+}
+
 int thole_runtime_page_start(struct thole_runtime *rt, const char *const *options,
 			     thole_line_fn *fn, thole_done_fn *done, void *ctx,
 			     struct thole_reading **ret, struct thole_error *err)
 {
 	struct th_api_page *page = NULL;
-	struct thole_reading *r;
+	struct page_work *w;
 	int code = th_api_enter(rt, err);
 
 	if (!code && (!fn || !done))
@@ -373,10 +422,9 @@ int thole_runtime_page_start(struct thole_runtime *rt, const char *const *option
 		code = th_api_page_new(options, &page, err);
 	if (code)
 		return code;
-	r = reading_new(rt, READ_PAGE, NULL, done, ctx);
-	r->fn = fn;
-	r->page = page;
-	return begin(r, th_runtime_reader(rt->rt), ret, err);
+	w = th_alloc(sizeof(*w));
+	*w = (struct page_work){ .work = { .run = page_run, .free = page_free }, .page = page };
+	return th_api_work_start(rt, th_runtime_reader(rt->rt), &w->work, fn, done, ctx, ret, err);
 }
 
 int thole_runtime_blob_start(struct thole_runtime *rt, const char *hash, size_t offset, size_t len,

@@ -4,9 +4,11 @@
  */
 #include "admin/remove.h"
 
+#include <stdlib.h>
+
 #include "admin/edit.h"
 #include "admin/usage.h"
-#include "api/api.h"
+#include "api/work.h"
 
 /* ---- describing -------------------------------------------------------------------------------
  */
@@ -81,7 +83,7 @@ int thole_runtime_describe(struct thole_runtime *rt, const char *session_id, con
 /* ---- deleting ---------------------------------------------------------------------------------
  */
 
-static enum th_code check_user(struct th_store *store, const char *id, const char *user,
+enum th_code th_api_check_user(struct th_store *store, const char *id, const char *user,
 			       struct th_err *err)
 {
 	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
@@ -117,10 +119,43 @@ static void close_deleted(struct thole_runtime *rt, struct thole_session *s)
 	struct th_err why = { 0 };
 
 	(void)th_fail(&why, TH_ENOENT, "session %s was deleted", s->id);
-	th_runtime_close(rt->rt, s->handle, false);
+	th_runtime_forget(rt->rt, s->handle);
 	s->handle = (struct th_handle){ 0 };
 	th_api_session_lose(s, &why);
 	th_api_session_unref(s);
+}
+
+static void end_executors(struct thole_runtime *rt, const struct th_family *gone)
+{
+	for (size_t i = 0; i < gone->count; i++)
+		th_runtime_executor_end(rt->rt, gone->ids[i], 0, TH_STR(""));
+}
+
+/*
+ * One that is deleted beside the loop.  Once it is known to be the user's, its name is in use as
+ * long as that lasts, so that what follows is about the session that was.
+ */
+struct removal {
+	struct th_api_work work;
+	struct th_api_removed name; /* in the runtime's list, if `begun` */
+	struct thole_runtime *rt;
+	struct th_store *store;     /* the loop's: what is deleted is so with it */
+	struct thole_session *open; /* here, with a use; NULL: it is not */
+	struct th_family *gone;     /* the thread's */
+	bool begun;
+	char id[TH_SESSION_ID_MAX + 1], user[TH_USER_MAX + 1];
+};
+
+static int check_delete(struct thole_runtime *rt, const char *session_id, const char *user,
+			struct thole_error *err)
+{
+	int code = th_api_enter(rt, err);
+
+	if (!code)
+		code = th_api_text(session_id, "the session's name", 1, TH_SESSION_ID_MAX, err);
+	if (!code && user)
+		code = th_api_text(user, "the user", 1, TH_USER_MAX, err);
+	return code;
 }
 
 int thole_runtime_delete(struct thole_runtime *rt, const char *session_id, const char *user,
@@ -131,26 +166,116 @@ int thole_runtime_delete(struct thole_runtime *rt, const char *session_id, const
 	struct th_store *store;
 	struct th_err e = { 0 };
 	enum th_code bad;
-	int code = th_api_enter(rt, err);
+	int code = check_delete(rt, session_id, user, err);
 
-	if (!code)
-		code = th_api_text(session_id, "the session's name", 1, TH_SESSION_ID_MAX, err);
-	if (!code && user)
-		code = th_api_text(user, "the user", 1, TH_USER_MAX, err);
 	if (code)
 		return code;
 	store = th_runtime_store(rt->rt);
-	bad = check_user(store, session_id, user, &e);
+	bad = th_api_check_user(store, session_id, user, &e);
+	bad = bad ?: th_api_named_removed(rt, session_id, &e);
 	bad = bad ?: check_open(rt, session_id, &open, &e);
-	bad = bad ?: th_session_remove(store, th_str_of(session_id), &gone, &e);
+	bad = bad ?: th_session_remove(store, store, th_str_of(session_id), &gone, &e);
 	if (bad)
 		return th_api_out(bad, &e, err);
 	if (open)
 		close_deleted(rt, open);
-	for (size_t i = 0; i < gone->count; i++)
-		th_runtime_executor_end(rt->rt, gone->ids[i], 0, TH_STR(""));
+	end_executors(rt, gone);
 	th_family_free(gone);
 	return TH_OK;
+}
+
+/* ---- beside the loop ---- */
+
+static enum th_code removal_run(struct th_api_work *w, struct th_store *reads, struct th_buf *out,
+				struct th_err *err)
+{
+	struct removal *r = TH_CONTAINER_OF(w, struct removal, work);
+	enum th_code code = th_api_check_user(reads, r->id, r->user[0] ? r->user : NULL, err);
+
+	(void)out; /* nothing is left to be told of */
+	if (!code && r->begun)
+		code = th_session_remove(reads, r->store, th_str_of(r->id), &r->gone, err);
+	return code;
+}
+
+static enum th_code removal_begin(struct removal *r, struct th_err *err)
+{
+	enum th_code code = th_api_named_removed(r->rt, r->id, err);
+
+	if (!code)
+		code = check_open(r->rt, r->id, &r->open, err);
+	if (code) {
+		r->open = NULL;
+		return code;
+	}
+	r->begun = true;
+	r->name = (struct th_api_removed){ .next = r->rt->removed, .id = r->id };
+	if (r->name.next)
+		r->name.next->prev = &r->name;
+	r->rt->removed = &r->name;
+	if (r->open) {
+		r->open->removing = true;
+		r->open->users++;
+	}
+	return TH_OK;
+}
+
+static enum th_code removal_then(struct th_api_work *w, bool *ret_again, struct th_err *err)
+{
+	struct removal *r = TH_CONTAINER_OF(w, struct removal, work);
+	struct thole_session *s = r->open;
+
+	if (!r->begun) {
+		*ret_again = true;
+		return removal_begin(r, err);
+	}
+	/* What it still had to write is refused by the store, and it is lost by that. */
+	if (s && !s->freed && !s->lost && th_driver_durable(r->rt->driver, s->handle))
+		close_deleted(r->rt, s);
+	end_executors(r->rt, r->gone);
+	return TH_OK;
+}
+
+static void removal_free(struct th_api_work *w)
+{
+	struct removal *r = TH_CONTAINER_OF(w, struct removal, work);
+
+	if (r->open) {
+		r->open->removing = false;
+		th_api_session_unref(r->open);
+	}
+	if (r->name.prev)
+		r->name.prev->next = r->name.next;
+	else if (r->begun)
+		r->rt->removed = r->name.next;
+	if (r->name.next)
+		r->name.next->prev = r->name.prev;
+	th_family_free(r->gone);
+	free(r);
+}
+
+int thole_runtime_delete_start(struct thole_runtime *rt, const char *session_id, const char *user,
+			       thole_done_fn *done, void *ctx, struct thole_reading **ret,
+			       struct thole_error *err)
+{
+	struct removal *r;
+	int code = check_delete(rt, session_id, user, err);
+
+	if (!code && !done)
+		code = th_api_fail(err, TH_EUSAGE, "done is NULL");
+	if (code)
+		return code;
+	r = th_alloc(sizeof(*r));
+	*r = (struct removal){ .work = { .run = removal_run,
+					 .then = removal_then,
+					 .free = removal_free,
+					 .changes = true },
+			       .rt = rt,
+			       .store = th_runtime_store(rt->rt) };
+	memcpy(r->id, session_id, strlen(session_id));
+	memcpy(r->user, user ?: "", user ? strlen(user) : 0);
+	return th_api_work_start(rt, th_runtime_long_reader(rt->rt), &r->work, NULL, done, ctx, ret,
+				 err);
 }
 
 /* ---- usage ------------------------------------------------------------------------------------

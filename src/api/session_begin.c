@@ -264,6 +264,8 @@ int thole_session_new_with(struct thole_runtime *rt, struct thole_agent *agent,
 		code = read_beginning(options, &b, err);
 	if (!code)
 		code = th_api_agent_use(agent, rt->config, err);
+	if (!code && b.id)
+		code = th_api_check_removed(rt, b.id, err);
 	if (!code && b.id && is_open(rt, b.id)) /* the store may not know it yet */
 		code = th_api_fail(err, TH_EEXIST, "session %s exists already", b.id);
 	if (code)
@@ -297,6 +299,8 @@ static int open_stored(struct thole_runtime *rt, struct thole_agent *agent,
 		code = th_api_text(id, "the session's name", 1, TH_SESSION_ID_MAX, err);
 	if (!code && agent)
 		code = th_api_agent_use(agent, rt->config, err);
+	if (!code)
+		code = th_api_check_removed(rt, id, err);
 	if (!code && is_open(rt, id)) /* it would be its own rival */
 		code = th_api_fail(err, TH_EBUSY, "this runtime has session %s open", id);
 	if (code && b->leased)
@@ -339,6 +343,7 @@ int thole_session_fork(struct thole_runtime *rt, struct thole_agent *agent, cons
 		       struct thole_error *err)
 {
 	char made[TH_UUID_TEXT_SIZE + 1];
+	struct th_store *store;
 	struct th_err e = { 0 };
 	enum th_code forked;
 	int code = check_start(rt, ret, err);
@@ -347,15 +352,18 @@ int thole_session_fork(struct thole_runtime *rt, struct thole_agent *agent, cons
 		code = th_api_text(id, "the session's name", 1, TH_SESSION_ID_MAX, err);
 	if (!code && new_name)
 		code = th_api_text(new_name, "the new session's name", 1, TH_SESSION_ID_MAX, err);
+	if (!code && new_name)
+		code = th_api_check_removed(rt, new_name, err);
 	if (!code && agent)
 		code = th_api_agent_use(agent, rt->config, err);
 	if (code)
 		return code;
 	if (!new_name)
 		new_id(made);
+	store = th_runtime_store(rt->rt);
 	forked = th_runtime_place_stored(rt->rt, th_str_of(id), &e);
 	if (!forked)
-		forked = th_edit_fork(th_runtime_store(rt->rt), th_str_of(id), seq,
+		forked = th_edit_fork(store, store, th_str_of(id), seq,
 				      th_str_of(new_name ? new_name : made), &e);
 	if (forked)
 		return th_api_out(forked, &e, err);

@@ -27,6 +27,8 @@ int th_api_check_open(struct thole_session *s, struct thole_error *err)
 
 	if (!code && s->lost)
 		code = th_api_out(s->why.code, &s->why, err);
+	else if (!code && s->removing)
+		code = th_api_fail(err, TH_EBUSY, "session %s is being deleted", s->id);
 	return code;
 }
 

@@ -48,7 +48,7 @@ static int delete_here(struct th_store *store, const struct th_common *o, struct
 {
 	struct th_family *gone = NULL;
 	struct th_err err = {};
-	enum th_code code = th_session_remove(store, id, &gone, &err);
+	enum th_code code = th_session_remove(store, store, id, &gone, &err);
 
 	if (!code)
 		code =

@@ -268,7 +268,7 @@ static int fork_to(struct th_store *store, struct th_str source, uint64_t seq, s
 	struct th_buf line TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_err err = {};
 
-	if (th_edit_fork(store, source, seq, target, &err) != TH_OK)
+	if (th_edit_fork(store, store, source, seq, target, &err) != TH_OK)
 		return th_cli_fail(&err);
 	th_text_line(&line, target, TH_SESSION_ID_MAX);
 	th_buf_printf(&out, "%s\n", line.ptr);

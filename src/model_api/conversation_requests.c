@@ -107,37 +107,42 @@ void th_v1_conversation_update(struct th_access *a)
 }
 
 /* All of its sessions; one that cannot be deleted now stays, and so does the conversation. */
-void th_v1_conversation_delete(struct th_access *a)
+static void delete_next(struct th_access *a, const struct th_conversation *p);
+
+static void on_discarded(struct th_access *a, const char *session, const struct thole_error *err)
 {
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
-	char name[TH_RESPONSE_NAME_MAX];
 	struct th_conversation p;
-	struct thole_error err;
 
-	if (!th_conversation_mine(a, &p))
-		return;
-	memcpy(name, p.name, sizeof(name));
-	if (th_conversation_talks(a->server, p.name)) {
-		th_access_fail(a, 409, "conversation_locked",
-			       "a response of the conversation is under way");
+	(void)session;
+	if (err) {
+		th_access_error(a, err);
 		return;
 	}
-	/* The one that it began as goes last: it is what the name says. */
-	while (strcmp(p.head, p.first) != 0) {
-		if (th_session_discard(a->server, p.head, a->user, &err) != 0) {
-			th_access_error(a, &err);
-			return;
-		}
-		if (!th_conversation_find(a->server, a->user, th_str_of(name), &p)) {
-			th_access_fail(a, 404, "conversation_not_found", "it is gone already");
-			return;
-		}
-	}
-	if (th_session_discard(a->server, p.first, a->user, &err) != 0) {
-		th_access_error(a, &err);
+	if (th_conversation_find(a->server, a->user, th_str_of(a->args[0]), &p)) {
+		delete_next(a, &p);
 		return;
 	}
 	th_buf_printf(&json, "{\"id\":\"%s\",\"object\":\"conversation.deleted\",\"deleted\":true}",
-		      p.name);
+		      a->args[0]);
 	th_access_json(a, 200, &json);
+}
+
+/* Its sessions one by one, the newest first.  The one that it began as goes last: it is what the
+ * name says. */
+static void delete_next(struct th_access *a, const struct th_conversation *p)
+{
+	if (th_conversation_talks(a->server, p->name))
+		th_access_fail(a, 409, "conversation_locked",
+			       "a response of the conversation is under way");
+	else
+		th_access_discard(a, p->head, on_discarded);
+}
+
+void th_v1_conversation_delete(struct th_access *a)
+{
+	struct th_conversation p;
+
+	if (th_conversation_mine(a, &p))
+		delete_next(a, &p);
 }

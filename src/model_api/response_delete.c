@@ -65,7 +65,7 @@ static int mark(struct th_access *a, const struct th_stored *d, struct thole_err
 				      a->user, err);
 }
 
-static void answer(struct th_access *a)
+void th_response_deleted(struct th_access *a)
 {
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_jw w = th_jw(&json);
@@ -106,7 +106,7 @@ static void on_note(struct th_listener *l, const struct thole_note *note)
 		return;
 	wait_end(w);
 	if (note)
-		answer(a);
+		th_response_deleted(a);
 	else
 		th_access_fail(a, 503, "lost", "the session is not this server's any more");
 }
@@ -122,40 +122,46 @@ static void answer_soon(struct th_access *a, struct th_hub *h)
 	th_server_kick(a->server);
 }
 
-void th_response_delete(struct th_access *a, const struct th_stored *d)
+static bool refused(struct th_access *a, const struct th_stored *d)
 {
-	const struct th_json *metadata = th_json_get(th_json_root(d->doc), "metadata");
-	bool whole =
-	    d->after == 0 && d->is_head && !th_json_get_str(metadata, TH_CONVERSATION_MEMBER).len;
-	struct thole_error err;
-	struct th_hub *h;
-	int code = THOLE_EBUSY;
-
-	if (d->reply.status == TH_REPLY_RUNNING) {
+	if (d->reply.status == TH_REPLY_RUNNING)
 		th_access_fail(a, 409, "conflict", "the response is not over yet; cancel it first");
-		return;
-	}
-	if (th_json_count(th_json_get(d->member, DELETED)) >= DELETED_MAX) {
+	else if (th_json_count(th_json_get(d->member, DELETED)) >= DELETED_MAX)
 		th_access_fail(a, 413, "limit",
 			       "of one session at most %d responses are deleted one by one; "
 			       "DELETE /api/sessions/{id} deletes it",
 			       DELETED_MAX);
+	else
+		return false;
+	return true;
+}
+
+void th_response_hide(struct th_access *a, const struct th_stored *d)
+{
+	struct thole_error err;
+	struct th_hub *h;
+
+	if (refused(a, d))
 		return;
-	}
-	if (whole)
-		code = th_session_discard(a->server, d->session, a->user, &err);
-	if (code == 0) {
-		answer(a);
-		return;
-	}
-	/* Another session shares its events, or it is still being written: it is only hidden. */
-	if (code == THOLE_EBUSY)
-		code = mark(a, d, &err);
-	h = th_hub_find(a->server, d->session);
-	if (code)
+	if (mark(a, d, &err) != 0) {
 		th_access_error(a, &err);
-	else if (h && h->session)
+		return;
+	}
+	h = th_hub_find(a->server, d->session);
+	if (h && h->session)
 		answer_soon(a, h);
 	else
-		answer(a);
+		th_response_deleted(a);
+}
+
+void th_response_delete(struct th_access *a, const struct th_stored *d, th_discarded_fn *discarded)
+{
+	const struct th_json *metadata = th_json_get(th_json_root(d->doc), "metadata");
+	bool whole =
+	    d->after == 0 && d->is_head && !th_json_get_str(metadata, TH_CONVERSATION_MEMBER).len;
+
+	if (!whole)
+		th_response_hide(a, d);
+	else if (!refused(a, d))
+		th_access_discard(a, d->session, discarded);
 }

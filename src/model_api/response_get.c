@@ -169,9 +169,26 @@ void th_v1_responses_get(struct th_access *a)
 	with_response(a, &r);
 }
 
+static void hide(struct request *r)
+{
+	th_response_hide(r->access, &r->stored);
+}
+
+static void on_discarded(struct th_access *a, const char *session, const struct thole_error *err)
+{
+	(void)session;
+	/* Another session shares its events, or it is still being written: it is only hidden. */
+	if (err && err->code == THOLE_EBUSY)
+		with_response(a, &(struct request){ .fn = hide });
+	else if (err)
+		th_access_error(a, err);
+	else
+		th_response_deleted(a);
+}
+
 static void delete (struct request *r)
 {
-	th_response_delete(r->access, &r->stored);
+	th_response_delete(r->access, &r->stored, on_discarded);
 }
 
 void th_v1_responses_delete(struct th_access *a)

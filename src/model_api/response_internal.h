@@ -85,7 +85,11 @@ TH_NODISCARD int th_stored_refresh(struct th_server *s, const char *user, struct
 /* ---- response_delete.c ---- */
 
 bool th_stored_is_deleted(const struct th_stored *d);
-void th_response_delete(struct th_access *a, const struct th_stored *d); /* and answers */
+/* And answers, or calls `discarded` once its session is gone, or is not. */
+void th_response_delete(struct th_access *a, const struct th_stored *d, th_discarded_fn *discarded);
+void th_response_deleted(struct th_access *a); /* answers so */
+/* Notes that it is deleted, though its session stays; and answers. */
+void th_response_hide(struct th_access *a, const struct th_stored *d);
 /* The names of the functions in a list of tools; free() each and the list. */
 char **th_function_names(const struct th_json *tools, size_t *ret_count);
 /* The session that a response is of; false: it is no response's name. */

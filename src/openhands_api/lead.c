@@ -308,6 +308,17 @@ void th_oh_change(struct th_access *a)
 	with_open(a, change);
 }
 
+static void answer_discarded(struct th_access *a, const char *session,
+			     const struct thole_error *err)
+{
+	if (err) {
+		th_access_error(a, err);
+		return;
+	}
+	th_oh_forget(a->server->openhands, session);
+	succeed(a);
+}
+
 void th_oh_delete(struct th_access *a)
 {
 	struct th_hub *h;
@@ -325,24 +336,22 @@ void th_oh_delete(struct th_access *a)
 		succeed(a);
 		return;
 	}
-	if (th_session_discard(a->server, a->args[0], a->user, &err) != 0) {
-		th_access_error(a, &err);
-		return;
-	}
-	th_oh_forget(a->server->openhands, a->args[0]);
-	succeed(a);
+	th_access_discard(a, a->args[0], answer_discarded);
+}
+
+static void answer_forked(struct th_access *a, const char *session, struct th_str row)
+{
+	(void)row;
+	th_oh_answer_info(a, session, 201);
 }
 
 void th_oh_fork(struct th_access *a)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct thole_session *session = NULL;
 	struct th_str given, title;
 	struct th_uuid id = th_uuid_now();
 	struct th_err bad = {};
-	struct thole_error err;
 	char name[TH_UUID_TEXT_SIZE + 1];
-	struct th_hub *h;
 
 	if (th_json_parse(th_http_body(a->request).len ? th_http_body(a->request) : TH_STR("{}"),
 			  &doc, &bad)) {
@@ -364,13 +373,5 @@ void th_oh_fork(struct th_access *a)
 	if (!th_oh_mine(a, NULL))
 		return;
 	th_uuid_text(&id, name);
-	if (thole_session_fork(a->server->rt, NULL, a->args[0], 0, name, &session, &err) != 0) {
-		th_access_error(a, &err);
-		return;
-	}
-	a->server->metrics.sessions_begun++;
-	h = th_hub_get(a->server, name, a->user);
-	th_hub_adopt(h, session);
-	h->rested_ms = th_loop_now_ms(a->server->loop) ?: 1;
-	th_oh_answer_info(a, name, 201);
+	th_access_fork(a, a->args[0], 0, name, answer_forked);
 }

@@ -135,8 +135,12 @@ TH_NODISCARD enum th_code th_runtime_recover(struct th_runtime *rt, const struct
  * where th_driver_durable says that there is nothing to wait for. */
 void th_runtime_close(struct th_runtime *rt, struct th_handle h, bool end_executor);
 
-/* The same of one that runs: whichever runtime of the store finds it goes on with it, in a moment.
- * It is closed here also where that fails.  The store's kind can do that. */
+/* The same of one that was removed from the store: there is no lease to give back, which could be
+ * that of another session, begun under its name meanwhile. */
+void th_runtime_forget(struct th_runtime *rt, struct th_handle h);
+
+/* As th_runtime_close, of one that runs: whichever runtime of the store finds it goes on with it,
+ * in a moment. It is closed here also where that fails.  The store's kind can do that. */
 TH_NODISCARD enum th_code th_runtime_hand_over(struct th_runtime *rt, struct th_handle h,
 					       struct th_err *err);
 

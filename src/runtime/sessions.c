@@ -486,6 +486,18 @@ void th_runtime_close(struct th_runtime *rt, struct th_handle h, bool end_execut
 	th_runtime_session_free(s);
 }
 
+void th_runtime_forget(struct th_runtime *rt, struct th_handle h)
+{
+	struct th_runtime_session *s = th_runtime_find(rt, h.index, h.generation);
+	struct th_err ignored;
+
+	if (!s)
+		return;
+	(void)stop_work(s, &ignored);
+	s->executor = th_executor_client_free(s->executor);
+	th_runtime_session_free(s);
+}
+
 bool th_runtime_has(const struct th_runtime *rt, struct th_str session_id)
 {
 	for (const struct th_runtime_session *s = rt->sessions; s; s = s->next)

@@ -105,8 +105,7 @@ static void set_rested(struct th_hub *h, bool rests)
 
 /* ---- to and from the store ---- */
 
-/* Nobody will answer them: their session goes back to the store, where they are open. */
-static void drop_calls(struct th_hub *h)
+void th_hub_drop_calls(struct th_hub *h)
 {
 	while (h->calls) {
 		struct th_client_call *c = h->calls;
@@ -122,7 +121,7 @@ static void drop_calls(struct th_hub *h)
 
 static void forget_session(struct th_hub *h)
 {
-	drop_calls(h);
+	th_hub_drop_calls(h);
 	h->parked_ms = 0; /* its watchers end with it */
 	h->session = NULL;
 	h->watcher = NULL;
@@ -228,8 +227,7 @@ static void tell(struct th_hub *h, const struct thole_note *note)
 	h->telling--;
 }
 
-/* It was deleted, or this server gives it up: whoever listens is told. */
-static void lose(struct th_hub *h)
+void th_hub_lose(struct th_hub *h)
 {
 	tell(h, NULL);
 	close_session(h);
@@ -257,7 +255,7 @@ static void on_note(void *ctx, struct thole_session *session, const struct thole
 	if (lost) {
 		if (thole_session_lost(session, &why) == THOLE_EPLACE)
 			th_journal_say(h->server, "fleet", "left to other nodes: %s", why.text);
-		lose(h);
+		th_hub_lose(h);
 		return;
 	}
 	if (thole_note_kind(note) == THOLE_NOTE_REST)
@@ -350,43 +348,6 @@ void th_hubs_init(struct th_server *s)
 	s->hubs.trim = (struct th_deferred){ .fn = trim, .ctx = s };
 }
 
-int th_session_discard(struct th_server *s, const char *id, const char *user,
-		       struct thole_error *err)
-{
-	int code = thole_runtime_delete(s->rt, id, user, err);
-	struct th_hub *h = code ? NULL : th_hub_find(s, id);
-
-	if (code)
-		return code;
-	if (h)
-		lose(h);
-	th_workspace_remove(s, id);
-	th_server_kick(s);
-	return 0;
-}
-
-/* Its response was not to be kept.  True: it is gone, and so is the hub. */
-static bool delete_doomed(struct th_hub *h)
-{
-	struct thole_error err;
-	int code;
-
-	if (h->session && thole_session_state(h->session) == THOLE_RUNNING) {
-		(void)thole_session_cancel(h->session, THOLE_NOW, &err);
-		th_server_kick(h->server);
-		return false; /* when it rests */
-	}
-	drop_calls(h);
-	code = th_session_discard(h->server, h->id, NULL, &err);
-	if (code == THOLE_EBUSY) /* the next time */
-		return false;
-	h->doomed = false;
-	close_session(h);
-	if (!h->first)
-		drop(h);
-	return true;
-}
-
 void th_hubs_let_go(struct th_server *s, const void *keeper)
 {
 	for (struct th_hub *h = s->hubs.first; h; h = h->next)
@@ -401,8 +362,6 @@ void th_hubs_sweep(struct th_server *s)
 	for (struct th_hub *h = s->hubs.first, *next; h; h = next) {
 		next = h->next;
 		if (h->telling)
-			continue;
-		if (h->doomed && h->busy == 0 && delete_doomed(h))
 			continue;
 		if (goes_back(h, now_ms))
 			close_session(h);

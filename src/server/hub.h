@@ -58,6 +58,7 @@ struct th_hub {
 	const void *keeper; /* the socket whose end is its end, too; NULL: none */
 	bool doomed;        /* it is deleted as soon as it rests */
 	bool to_run;        /* while it is LOADING: it was running, or something was said to it */
+	bool discarding;    /* doomed, and that is under way */
 	bool leaving;       /* it begins nothing more, and is handed over when it can be */
 	char user[TH_USER_MAX + 1];
 	char id[TH_SESSION_ID_MAX + 1];
@@ -101,6 +102,11 @@ void th_hub_unlisten(struct th_listener *l); /* also in its own function; again:
 /* Its session runs, and goes on at another node that takes it: listeners are told that it is not
  * here. What thole_session_hand_over returns. */
 TH_NODISCARD int th_hub_hand_over(struct th_hub *h, struct thole_error *err);
+
+/* Nobody will answer them: their session goes back to the store, where they are open. */
+void th_hub_drop_calls(struct th_hub *h);
+/* It was deleted, or this server gives it up: whoever listens is told. */
+void th_hub_lose(struct th_hub *h);
 
 /* The socket ends: so do the sessions that are kept only for it. */
 void th_hubs_let_go(struct th_server *s, const void *keeper);

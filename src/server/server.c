@@ -69,6 +69,7 @@ static void on_sweep(void *ctx)
 {
 	struct th_server *s = ctx;
 
+	th_changes_sweep(s);
 	th_hubs_sweep(s);
 	th_fleet_sweep(s->fleet);
 	th_webhooks_sweep(s->webhooks);
@@ -240,7 +241,7 @@ bool th_server_idle(const struct th_server *s)
 	for (size_t i = 0; s->services[i]; i++)
 		if (s->services[i]->idle && !s->services[i]->idle(s))
 			return false;
-	return th_http_server_count(s->http) == 0;
+	return th_http_server_count(s->http) == 0 && !s->changes;
 }
 
 struct th_server *th_server_free(struct th_server *s)
@@ -253,6 +254,7 @@ struct th_server *th_server_free(struct th_server *s)
 		if (s->services[i]->free)
 			s->services[i]->free(s);
 	th_http_server_free(s->http);
+	th_changes_free(s);
 	s->fleet = th_fleet_free(s->fleet);
 	th_hubs_deinit(s);
 	th_webhooks_free(s->webhooks);

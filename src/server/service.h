@@ -14,6 +14,7 @@
 #include "base/field.h"
 #include "io/http_server.h"
 #include "server/access.h"
+#include "server/change.h"
 #include "server/door.h"
 #include "server/hub.h"
 #include "server/log_load.h"
@@ -115,6 +116,7 @@ struct th_server {
 	uint8_t mcp_key[32];             /* seals what they keep for us */
 	struct th_files_job *files_jobs; /* requests for files that a worker has */
 	size_t files_job_count;
+	struct th_change *changes; /* forks and deletions under way */
 	struct th_response *talks; /* those under way that are of conversations */
 	uint64_t started_ms, stamped_ms;
 	int64_t tokens_stamp;            /* of the file of `thole token`, when it was read */
@@ -204,11 +206,6 @@ char *th_workspace_start(const struct th_server *s, const char *id);
 void th_workspace_remove(struct th_server *s, const char *id);
 void th_workspaces_sweep(struct th_server *s); /* what was being removed when a server ended */
 
-/* ---- hub.c ---- */
-
-/* Deletes a session with all that the server has of it. */
-TH_NODISCARD int th_session_discard(struct th_server *s, const char *id, const char *user,
-				    struct thole_error *err);
 #define TH_KEEP_MEMBER "thole_keep" /* of metadata; false: deleted when its response is over */
 
 /* ---- quota.c: may one more run, or go on that rests? ---- */

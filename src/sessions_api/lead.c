@@ -198,26 +198,24 @@ void th_api_session_cancel(struct th_access *a)
 	th_session_answer(a, a->args[0], 202);
 }
 
+static void answer_forked(struct th_access *a, const char *session, struct th_str row)
+{
+	(void)session;
+	th_access_text(a, 201, "application/json", row);
+}
+
 void th_api_session_fork(struct th_access *a)
 {
 	struct th_session_fork f;
-	struct thole_session *session = NULL;
-	struct thole_error err;
 	struct th_api_body b TH_CLEANUP(th_api_body_deinit) = {};
-	struct th_hub *h;
 
-	if (!th_api_body_read(a, &th_session_fork_table, &b, &f) || !th_session_mine(a, NULL))
+	if (!th_api_body_read(a, &th_session_fork_table, &b, &f))
 		return;
-	if (thole_session_fork(a->server->rt, NULL, a->args[0], (uint64_t)f.seq,
-			       th_api_body_text(&b, f.id), &session, &err) != 0) {
-		th_access_error(a, &err);
-		return;
-	}
-	a->server->metrics.sessions_begun++;
-	h = th_hub_get(a->server, thole_session_id(session), a->user);
-	th_hub_adopt(h, session);
-	h->rested_ms = th_loop_now_ms(a->server->loop) ?: 1;
-	th_session_answer(a, h->id, 201);
+	if (f.id.len > TH_SESSION_ID_MAX)
+		th_access_fail(a, 400, NULL, "id has at most %d bytes", TH_SESSION_ID_MAX);
+	else
+		th_access_fork(a, a->args[0], (uint64_t)f.seq, th_api_body_text(&b, f.id),
+			       answer_forked);
 }
 
 /* ---- decide ---- */

@@ -244,7 +244,7 @@ static void children_are_those_of_its_calls(void **state)
 
 static void fork_at(struct th_store *store, const char *from, uint64_t seq, const char *to)
 {
-	ok(th_edit_fork(store, th_str_of(from), seq, th_str_of(to), &err));
+	ok(th_edit_fork(store, store, th_str_of(from), seq, th_str_of(to), &err));
 }
 
 /* What it was forked from comes as far as it is shared, and is stopped there. */
