@@ -359,7 +359,9 @@ void th_http_begin(struct th_http_request *r, int status, const char *type, stru
 	r->last = r->last || must_end(r) || !r->chunked;
 	r->state = STREAMS;
 	put_head(r, status, type, headers, -1);
-	flush(r);
+	/* Not sent here: that its peer has left is told later, when its owner is ready for it. */
+	set_timer(r);
+	set_poll(r);
 }
 
 static enum th_code full(struct th_http_request *r)

@@ -84,6 +84,8 @@ void th_http_reply(struct th_http_request *r, int status, const char *type, stru
 /*
  * Or a streamed response: begin, write, end.  TH_EBUSY: queued, but more than TH_HTTP_QUEUE_MAX
  * bytes wait: write no more before on_room.  TH_ELIMIT: not queued; twice as much waits.
+ * th_http_write may call on_gone; th_http_begin does not: its head is sent with the first bytes, or
+ * by the loop.
  */
 void th_http_begin(struct th_http_request *r, int status, const char *type, struct th_str headers);
 TH_NODISCARD enum th_code th_http_write(struct th_http_request *r, struct th_str bytes);

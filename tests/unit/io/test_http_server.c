@@ -15,6 +15,7 @@ struct rig {
 	struct th_http_server *server;
 	struct th_http_request *stream; /* under way */
 	int heads, requests, rooms, gone, ends;
+	int gone_early; /* told of from inside th_http_begin */
 	size_t body_max;
 	bool streams;
 	struct th_str reply; /* in place of the body; .ptr NULL: none */
@@ -41,6 +42,7 @@ static void on_request(void *ctx, struct th_http_request *r)
 	}
 	g->stream = r;
 	th_http_begin(r, 200, "text/plain", (struct th_str){ NULL, 0 });
+	g->gone_early = g->gone;
 }
 
 static void on_room(void *ctx, struct th_http_request *r)
@@ -231,6 +233,26 @@ static void test_stream(void **state)
 	end(&g);
 }
 
+/* Who has left before his stream begins: its owner is told when he has begun it, and once. */
+static void test_gone_before(void **state)
+{
+	struct rig g;
+	int fd;
+
+	(void)state;
+	begin(&g, &patient);
+	g.streams = true;
+	fd = client(&g);
+	say(fd, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+	close(fd);
+	while (!g.gone)
+		(void)th_loop_pass(g.loop);
+	assert_int_equal(g.requests, 1);
+	assert_int_equal(g.gone_early, 0);
+	assert_int_equal(g.ends, 1);
+	end(&g);
+}
+
 /* A peer that takes nothing is dropped; one that leaves is told of. */
 static void test_gone(void **state)
 {
@@ -399,6 +421,7 @@ int main(void)
 		cmocka_unit_test(test_body),
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_stream),
+		cmocka_unit_test(test_gone_before),
 		cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_ahead),
 		cmocka_unit_test(test_no_more_ahead),
