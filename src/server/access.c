@@ -295,10 +295,13 @@ static void on_room(void *ctx, struct th_http_request *r)
 static void on_gone(void *ctx, struct th_http_request *r)
 {
 	struct th_access *a = th_http_data(r);
+	void (*gone)(struct th_access *a) = a ? a->gone : NULL;
 
 	(void)ctx;
-	if (a && a->gone)
-		a->gone(a);
+	if (!gone)
+		return;
+	a->gone = NULL; /* th_access_end says it to nobody twice */
+	gone(a);
 }
 
 void th_access_end(struct th_server *s, struct th_http_request *r, int status, uint64_t sent)
