@@ -66,7 +66,8 @@ void th_mcp_send(struct th_mcp *m, struct th_str message)
 /* Whole, as JSON or as the last message of its stream. */
 static void finish(struct th_mcp *m, int status, const struct th_buf *json)
 {
-	struct th_access *a = m->access;
+	struct th_access *a = m->access; /* it is gone when the last message finds nobody */
+	struct th_http_request *r = a->request;
 	bool streams = m->streams;
 
 	a->gone = NULL;
@@ -75,7 +76,7 @@ static void finish(struct th_mcp *m, int status, const struct th_buf *json)
 		th_mcp_send(m, th_buf_str(json));
 	th_mcp_free(m);
 	if (streams)
-		th_http_end(a->request);
+		th_http_end(r);
 	else
 		th_access_json(a, status, json);
 }

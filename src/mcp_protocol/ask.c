@@ -203,21 +203,32 @@ static bool send_question(struct th_mcp *m, struct th_str key, struct th_str que
 	return true;
 }
 
+static bool is_there(const struct th_mcp_session *s, const struct th_mcp *m)
+{
+	const struct th_mcp *at = s->requests;
+
+	while (at && at != m)
+		at = at->next;
+	return at;
+}
+
 void th_mcp_ask(struct th_mcp *m, struct th_str questions, const char *state)
 {
 	struct th_json_raw_iter it = th_json_raw_iter(questions);
+	const struct th_mcp_session *s = m->session;
 
 	if (m->modern) {
 		ask_modern(m, questions, state);
 		return;
 	}
-	if (!m->session) {
+	if (!s) {
 		th_mcp_text(m, TH_STR("the client's session is over"), true);
 		return;
 	}
 	free(m->state);
 	m->state = state ? copy(th_str_of(state)) : NULL;
-	while (th_json_raw_next(&it))
+	/* Its client may leave at any of them, and then it is freed. */
+	while (is_there(s, m) && th_json_raw_next(&it))
 		if (!send_question(m, it.key, it.val)) {
 			th_mcp_text(m, TH_STR("too much was asked in one call"), true);
 			return;
