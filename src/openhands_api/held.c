@@ -120,8 +120,8 @@ static void on_done(void *ctx, int code, const struct thole_error *err)
 
 	if (err && !is_harmless(r, code))
 		r->held->gone = true;
+	done(theirs, code, err); /* it may ask for th_oh_count: one that is too large goes then */
 	(void)leave(r);
-	done(theirs, code, err);
 }
 
 int th_oh_read(struct th_oh *o, const char *id, const char *const *options, thole_line_fn *fn,
