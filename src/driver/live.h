@@ -75,6 +75,7 @@ struct th_unknown {
 	uint64_t call_seq;
 	struct th_arena memory;
 	struct th_str said, evidence;
+	struct th_str hidden; /* what it said, which is in quarantine; empty: nothing */
 	struct th_observation look;
 	int64_t elapsed_ms;
 };

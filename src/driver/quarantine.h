@@ -26,7 +26,9 @@
 TH_STRUCT(quarantine_answer)
 extern const struct th_table th_quarantine_answer_table;
 
-/* Whether the agent file says so of this call's result. */
+/* Whether the agent file says so of this call's tool. */
+bool th_live_quarantine_has(const struct th_live *l, const struct th_call *c);
+/* And this result is to be read. */
 bool th_live_quarantines(const struct th_live *l, const struct th_call *c,
 			 const struct th_effect_result *r);
 /* Writes the outcome; `quarantine`: its member of that name. */

@@ -11,6 +11,7 @@
 #include "driver/mcp.h"
 #include "driver/observation.h"
 #include "driver/origin.h"
+#include "driver/quarantine.h"
 
 static void unknown_free(struct th_unknown *u)
 {
@@ -63,6 +64,16 @@ static void print_observation(const struct th_observation *look,
 	th_jw_object_end(&w);
 }
 
+static void print_hidden(struct th_str output, struct th_buf *out)
+{
+	struct th_jw w = th_jw(out);
+
+	th_jw_object(&w);
+	th_jw_kraw(&w, "output", output);
+	th_jw_kstr(&w, "failed", TH_STR("nobody knows whether it happened"));
+	th_jw_object_end(&w);
+}
+
 /* The look is over, or there was none: the outcome, or the question to a person. */
 static void tell_unknown(struct th_live *l, const struct th_call *c, const struct th_unknown *u,
 			 const struct th_observation_result *seen)
@@ -75,16 +86,20 @@ static void tell_unknown(struct th_live *l, const struct th_call *c, const struc
 		.acknowledged = c->safety_checks,
 		.elapsed_ms = u->elapsed_ms,
 	};
-	struct th_buf output, observation;
+	struct th_buf output, observation, quarantine;
 	struct th_origin_list origins;
 
 	th_buf_init(&output, TH_EVENT_DATA_MAX);
 	th_buf_init(&observation, TH_EVENT_DATA_MAX);
+	th_buf_init(&quarantine, 2 * TH_EVENT_DATA_MAX);
+	if (u->hidden.len)
+		print_hidden(u->hidden, &quarantine);
 	th_unknown_print(u->said, &u->look, seen, &output);
 	if (seen)
 		print_observation(&u->look, seen, &observation);
 	d.output = th_buf_str(&output);
 	d.observation = th_buf_str(&observation);
+	d.quarantine = th_buf_str(&quarantine);
 	d.origins = th_live_origins(l, c, u->evidence, 0, &origins);
 	if (parks(l))
 		write_parked(l, c, &d);
@@ -93,6 +108,7 @@ static void tell_unknown(struct th_live *l, const struct th_call *c, const struc
 				    c->call_id, &d);
 	th_buf_deinit(&output);
 	th_buf_deinit(&observation);
+	th_buf_deinit(&quarantine);
 }
 
 void th_live_on_unknown(struct th_live *l, const struct th_call *c,
@@ -106,7 +122,11 @@ void th_live_on_unknown(struct th_live *l, const struct th_call *c,
 	u = th_alloc(sizeof(*u));
 	th_arena_init(&u->memory, TH_TURN_MEMORY_MAX);
 	u->call_seq = c->call_seq;
-	u->said = th_arena_str(&u->memory, r->output);
+	/* Nobody reads it, in quarantine either: it may be the words of a stranger alone. */
+	if (th_live_quarantine_has(l, c))
+		u->hidden = th_arena_str(&u->memory, r->output);
+	else
+		u->said = th_arena_str(&u->memory, r->output);
 	u->evidence = th_arena_str(&u->memory, r->evidence);
 	u->elapsed_ms = r->elapsed_ms;
 	u->look = th_unknown_observation(c->scope, c->arguments, l->session_config->has_computer,

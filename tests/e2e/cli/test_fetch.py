@@ -189,6 +189,24 @@ class Held(serving.Served):
         self.assertNotIn("MARLIN", out["output"])
         self.assertIn("MARLIN", out["quarantine"]["output"])
 
+    def test_stopped_before_it_is_read(self):
+        """A run that was stopped asks no model about what its command said at its end."""
+        call = [{"function_call": {"name": "bash", "arguments": {"command": "echo MARLIN; touch begun; sleep 60"}}}]
+        self.standin = house.Standin(self.folder, {"rules": [{"if": [], "parts": call}]})
+        self.env["OPENAI_BASE_URL"] = self.standin.url
+        (self.folder / "agents").mkdir()
+        (self.folder / "agents" / "a.yaml").write_text(QUARANTINED)
+        self.serve_http("--agents", self.folder / "agents", "--workspaces", self.work)
+        self.good_call("POST", "/api/sessions", {"agent": "a", "message": "look", "id": "s"}, status=201)
+        self.wait_for(lambda: (self.work / "s" / "begun").exists())
+        self.good_call("POST", "/api/sessions/s/cancel", status=202)
+        self.wait_for(lambda: self.good_call("GET", "/api/sessions/s")["state"] == "stopped")
+        self.wait_for(lambda: any(e["kind"] == "outcome" for e in self.good_call("GET", "/api/sessions/s/events?limit=1000")["events"]))
+        events = self.good_call("GET", "/api/sessions/s/events?limit=1000")["events"]
+        (out,) = [e["data"] for e in events if e["kind"] == "outcome"]
+        self.assertNotIn("MARLIN", out["output"])
+        self.assertEqual(len(self.standin.requests()), 1)
+
 
 if __name__ == "__main__":
     house.main()

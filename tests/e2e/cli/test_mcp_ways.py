@@ -136,6 +136,16 @@ class Ways(Http):
         self.assertEqual(job["status"], "unknown")
         self.assertIn("no such task", json.dumps(job["output"]))
 
+    def test_forgotten_in_quarantine(self):
+        """What such a server says of it is a stranger's word: it is in the log, and the model does not see it."""
+        agent = self.agent_of("modern", "--fault", "forgets_tasks")
+        agent.write_text(agent.read_text() + 'quarantine: ["t_*"]\n')
+        (job,) = self.ask(agent, call("t_job"))
+        self.assertEqual(job["status"], "unknown")
+        self.assertIn("may or may not have happened", json.dumps(job["output"]))
+        self.assertNotIn("no such task", json.dumps(job["output"]))
+        self.assertIn("no such task", job["quarantine"]["output"])
+
     def test_task_that_asks(self):
         """A task that waits for a person, in both eras; the connection of the older one is gone with its runtime, so it asks again."""
         for era in ("modern", "legacy"):
