@@ -461,6 +461,10 @@ void th_oh_socket(struct th_access *a)
 	/* It says first who it is, so many times a second. */
 	if (named ? !th_guard_caller(a) : !th_guard_stranger(a))
 		return;
+	if (named && !(a->scopes & TH_SCOPE_READ)) {
+		th_access_fail(a, 403, "scope", "this token may not do that");
+		return;
+	}
 	s = th_alloc(sizeof(*s));
 	*s = (struct th_oh_socket){ .o = o, .access = a, .since = TH_BUF_INIT(TH_KIB) };
 	if (!read_mode(a, s) || !th_http_upgrade(a->request, (struct th_str){ NULL, 0 })) {

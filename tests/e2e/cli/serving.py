@@ -13,6 +13,7 @@ TOKENS = {
     "bob": "bob-token-0123456789ab",
     "reader": "reader-token-0123456789",
     "runner": "runner-token-0123456789",
+    "decider": "decider-token-012345678",
     "boss": "boss-token-0123456789a",
 }
 LINES = """# tokens of a test
@@ -20,6 +21,7 @@ alice-token-0123456789 alice read,run,approve
 bob-token-0123456789ab bob read,run,approve
 reader-token-0123456789 alice read
 runner-token-0123456789 alice read,run
+decider-token-012345678 alice approve
 boss-token-0123456789a boss read,run,approve,admin
 """
 

@@ -291,6 +291,10 @@ class Doors(Faces):
         with self.assertRaises(websocket.Refused) as no:
             websocket.Socket(self.port, "/sockets/events/" + c["id"], headers={"X-Session-API-Key": "wrong-token-0123456789"})
         self.assertEqual(no.exception.status, 401)
+        with self.assertRaises(websocket.Refused) as no:  # who may decide and not look
+            websocket.Socket(self.port, "/sockets/events/" + c["id"], headers={"X-Session-API-Key": serving.TOKENS["decider"]})
+        self.assertEqual(no.exception.status, 403)
+        self.assertEqual(self.socket(c, who="decider").receive(), 4001)
         for path in ("/sockets/events/x", "/sockets/events/" + c["id"] + "?resend_mode=none"):
             with self.assertRaises(websocket.Refused) as no:
                 websocket.Socket(self.port, path)
