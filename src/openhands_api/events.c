@@ -228,7 +228,8 @@ static void begin(struct look *l, const char *const *options)
 	th_access_error(a, &err);
 }
 
-/* "2026-01-31T18:00:00.5Z" loses its Z; another zone would shift it. */
+/* "2026-01-31T18:00:00.500Z" loses its Z; another zone would shift it.  And the zeros at its end:
+ * ours have three digits and Python's six, and both are compared as texts. */
 bool th_oh_query_time(struct th_access *a, const char *name, struct th_buf *out)
 {
 	struct th_str text;
@@ -241,6 +242,12 @@ bool th_oh_query_time(struct th_access *a, const char *name, struct th_buf *out)
 	else if (th_str_ends(text, TH_STR("+00:00")))
 		th_buf_truncate(out, text.len - 6);
 	text = th_buf_str(out);
+	if (text.len > 20 && text.ptr[19] == '.') {
+		while (text.ptr[text.len - 1] == '0')
+			text.len--;
+		th_buf_truncate(out, text.len - (text.ptr[text.len - 1] == '.'));
+		text = th_buf_str(out);
+	}
 	if (text.len >= 19 && text.ptr[10] == 'T' && th_str_find_char(text, '+') < 0 &&
 	    th_str_find_char(th_str_sub(text, 10, text.len), '-') < 0)
 		return true;
