@@ -230,7 +230,7 @@ static int make(struct beginning *b, struct thole_session **ret, struct thole_er
 	int64_t turns = th_json_get_int(b->v, "max_iterations", 0);
 	struct th_server *s = b->access->server;
 	struct thole_agent *agent = NULL;
-	char *workspace = NULL, limits[64], model[TH_SESSION_ID_MAX + 1];
+	char *workspace = NULL, limits[64], model[TH_MODEL_NAME_MAX + 1];
 	int code = th_workspace_make(s, b->id, &workspace, err);
 
 	snprintf(limits, sizeof(limits), "{\"turns\":%lld}", (long long)turns);

@@ -28,7 +28,7 @@ static void with_open(struct th_access *a, th_after_fn *fn)
 	if (!th_oh_mine(a, NULL))
 		return;
 	h = th_hub_get(a->server, a->args[0], a->user);
-	if (th_functions_open(h, &err) != 0)
+	if (th_functions_open_start(h, &err) != 0)
 		th_access_error(a, &err);
 	else
 		th_access_ready(a, h, fn);
