@@ -580,9 +580,9 @@ TH_API int thole_session_open(struct thole_runtime *rt, struct thole_agent *agen
 /*
  * The same without waiting for the store: the session is LOADING first, while it is leased and its
  * log read beside the loop and other sessions go on.  A message or a resume, a pause and a cancel
- * wait until it is open; other functions of the session do the rest of that at once.  That it
- * cannot be had (ENOENT, EBUSY), or what is wrong with its agent, makes it LOST then:
- * thole_session_lost.
+ * wait until it is open; other functions of the session do the rest of that at once.  When it is
+ * open and rests, THOLE_NOTE_REST says so.  That it cannot be had (ENOENT, EBUSY), or what is wrong
+ * with its agent, makes it LOST then: thole_session_lost.
  */
 TH_API int thole_session_open_start(struct thole_runtime *rt, struct thole_agent *agent,
 				    const char *id, struct thole_session **ret,

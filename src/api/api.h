@@ -167,6 +167,7 @@ struct thole_session {
 	bool removing; /* it is being deleted, and takes nothing */
 	bool opening, freed, stored, resumed, after_turn, lost, announced;
 	bool resume_later; /* said while it was opening */
+	bool hurried;      /* a function of it is opening it at once */
 	char *message_later;
 	char *take_later;          /* who took over then */
 	enum th_state state_later; /* paused or stopped then, after the others; 0: neither */

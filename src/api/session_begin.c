@@ -9,12 +9,19 @@
 #include "api/api.h"
 #include "io/clock.h"
 
+static void tell_rest(struct thole_session *s, const struct th_session *f)
+{
+	struct th_str text =
+	    f->state == TH_STATE_FINISHED ? th_buf_str(&f->final) : th_buf_str(&f->reason);
+
+	th_api_tell(s, THOLE_NOTE_REST, th_str_of(th_state_name(f->state)), text,
+		    (struct th_str){ 0 }, (struct th_str){ 0 }, f->seq, NULL);
+}
+
 static void on_rest(void *ctx, struct th_handle h, const struct th_session *f,
 		    const struct th_err *err)
 {
 	struct thole_session *s = ctx;
-	struct th_str text =
-	    f->state == TH_STATE_FINISHED ? th_buf_str(&f->final) : th_buf_str(&f->reason);
 
 	(void)h;
 	if (s->freed) {
@@ -26,8 +33,7 @@ static void on_rest(void *ctx, struct th_handle h, const struct th_session *f,
 		return;
 	}
 	s->after_turn = false;
-	th_api_tell(s, THOLE_NOTE_REST, th_str_of(th_state_name(f->state)), text,
-		    (struct th_str){ 0 }, (struct th_str){ 0 }, f->seq, NULL);
+	tell_rest(s, f);
 }
 
 static void on_ready(void *ctx, struct th_handle h, const struct th_err *err)
@@ -35,6 +41,7 @@ static void on_ready(void *ctx, struct th_handle h, const struct th_err *err)
 	struct thole_session *s = ctx;
 	struct th_err e = { 0 };
 	enum th_code code = TH_OK;
+	bool said = s->take_later || s->message_later || s->resume_later || s->state_later;
 
 	if (err) {
 		if (!s->freed)
@@ -67,6 +74,10 @@ static void on_ready(void *ctx, struct th_handle h, const struct th_err *err)
 	s->message_later = s->take_later = s->reason_later = NULL;
 	if (code)
 		th_api_session_lose(s, &e);
+	/* Whoever waits until it is open hears of it, though nothing happens in it. */
+	else if (s->stored && !said && !s->hurried && !s->freed &&
+		 th_session_rests(th_api_fold(s)))
+		tell_rest(s, th_api_fold(s));
 	th_api_deliver_soon(s->rt);
 }
 

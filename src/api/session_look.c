@@ -36,8 +36,11 @@ int th_api_check_ready(struct thole_session *s, struct thole_error *err)
 {
 	int code = th_api_check_open(s, err);
 
-	if (!code && s->opening)
+	if (!code && s->opening) {
+		s->hurried = true;
 		th_runtime_open_now(s->rt->rt, s);
+		s->hurried = false;
+	}
 	if (!code && s->opening)
 		return th_api_fail(err, TH_EPROTO, "the session's computer is not open yet");
 	return code ? code : th_api_check_open(s, err);

@@ -47,6 +47,8 @@ struct th_hub *th_hub_get(struct th_server *s, const char *id, const char *user)
 	struct th_hubs *t = &s->hubs;
 	struct th_hub *h = th_hub_find(s, id), **at;
 
+	if (h && !h->session && !h->first) /* what had that name may have been another's */
+		snprintf(h->user, sizeof(h->user), "%s", user);
 	if (h)
 		return h;
 	if (t->count >= t->table_size)
@@ -298,9 +300,13 @@ static int open_by(open_fn *fn, struct th_hub *h, struct thole_agent *agent,
 	if (h->session)
 		return 0;
 	code = fn(h->server->rt, agent, h->id, &session, err);
-	if (!code)
-		th_hub_adopt(h, session);
-	return code;
+	if (code)
+		return code;
+	th_hub_adopt(h, session);
+	/* It may go back unless something is said to it; one that is LOADING tells when it rests. */
+	set_rested(h, thole_session_state(session) != THOLE_LOADING &&
+			  thole_session_state(session) != THOLE_RUNNING);
+	return 0;
 }
 
 int th_hub_open(struct th_hub *h, struct thole_agent *agent, struct thole_error *err)

@@ -142,6 +142,41 @@ static void goes_on_in_memory(void **state)
 	goes_on("memory:");
 }
 
+static void on_opened(void *ctx, struct thole_session *s, const struct thole_note *note)
+{
+	assert_int_equal(thole_session_state(s), THOLE_FINISHED);
+	assert_string_equal(thole_note_name(note), "finished");
+	++*(int *)ctx;
+}
+
+/* That it is open is told, though nothing happens in it; not to who had it open at once. */
+static void tells_that_it_rests(void **state)
+{
+	struct place p;
+	struct thole_session *s;
+	struct thole_watcher *w = NULL;
+	char *text = NULL;
+	int told = 0;
+
+	(void)state;
+	place_open(&p, url);
+	long_session(&p, "rests", TH_OPEN_EVENTS_MAX);
+	s = open_again(&p, "rests");
+	GOOD(thole_session_watch_add(s, THOLE_NOTE_REST, on_opened, &told, &w, &error));
+	GOOD(thole_session_wait(s, 20000, &error));
+	GOOD(thole_runtime_run(p.rt, &error));
+	assert_int_equal(told, 1);
+	thole_session_free(s);
+	s = open_again(&p, "rests");
+	GOOD(thole_session_watch_add(s, THOLE_NOTE_REST, on_opened, &told, &w, &error));
+	GOOD(thole_session_json(s, &text, &error));
+	thole_free(text);
+	GOOD(thole_runtime_run(p.rt, &error));
+	assert_int_equal(told, 1);
+	thole_session_free(s);
+	place_close(&p);
+}
+
 /* Paused or cancelled before it is open; given back; and with its runtime. */
 static void ended_while_it_opens(void **state)
 {
@@ -210,6 +245,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(goes_on_in_a_file),
 		cmocka_unit_test(goes_on_in_memory),
+		cmocka_unit_test(tells_that_it_rests),
 		cmocka_unit_test(ended_while_it_opens),
 		cmocka_unit_test(at_the_edge),
 	};
