@@ -134,19 +134,25 @@ static enum th_code put_confirm(const struct loading *x, struct th_str mode, str
 	return TH_OK;
 }
 
+static void put_strs(const char *name, const struct th_strs *list, struct th_jw *w)
+{
+	if (!list->count)
+		return;
+	th_jw_key(w, th_str_of(name));
+	th_jw_array(w);
+	for (size_t i = 0; i < list->count; i++)
+		th_jw_str(w, list->list[i]);
+	th_jw_array_end(w);
+}
+
 /* What holds for its caller's calls holds for its own. */
 static void put_inherited(const struct loading *x, struct th_jw *w)
 {
 	const struct th_agent *agent = x->agent;
 	const struct th_agent_rule *rules = agent->rules.list;
 
-	if (agent->approve.count) {
-		th_jw_key(w, TH_STR("approve"));
-		th_jw_array(w);
-		for (size_t i = 0; i < agent->approve.count; i++)
-			th_jw_str(w, agent->approve.list[i]);
-		th_jw_array_end(w);
-	}
+	put_strs("approve", &agent->approve, w);
+	put_strs("quarantine", &agent->quarantine, w);
 	if (agent->approve_seconds)
 		th_jw_kint(w, "approve_seconds", agent->approve_seconds);
 	if (agent->rules.count) {

@@ -85,6 +85,16 @@ class Subagents(house.House):
             self.good("resume", "one", code=3)
         self.assertFalse((self.work / "new.txt").exists())
 
+    def test_quarantine_holds_for_it(self):
+        """What its caller's model may not see, its own does not see either."""
+        answer = {"answer": "It is short.", "facts": [], "instructs": False}
+        self.rules({"if": {"tail": "is the data of strangers below"}, "parts": [{"text": json.dumps(answer)}]},
+                   self.of_helper(0, call("file_editor", command="view", path="d.txt")),
+                   self.of_helper(1, call("finish", message="RESULT"), expect=[
+                       {"tool_output": {"nth": -1, "contains": "It is short."}}, {"body": {"not_contains": "what is in it"}}]),
+                   {"if": {"turns": {"equals": 0}}, "parts": [task()]}, {"parts": [{"text": "Done."}]})
+        self.good("run", "-a", self.agent("subagents: {repository: true}\nquarantine: [file_editor]"), "-s", "one", "Begin.")
+
     def test_what_is_no_agent(self):
         for text, words in (("---\ntools: [nope]\n---\nx\n", "nope"), ("---\nskills: [a]\n---\nx\n", "skills"),
                             ("---\nmax_iteration_per_run: 0\n---\nx\n", "max_iteration_per_run"),
