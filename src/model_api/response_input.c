@@ -10,7 +10,11 @@
 
 /* ---- one item ---- */
 
-/* What th_v1_responses_compact made of a conversation. */
+static bool put_item(struct th_making *m, const struct th_json *item, bool looked_up,
+		     struct th_jw *w);
+
+/* What th_v1_responses_compact made of a conversation, or the client himself: his items, as in any
+ * request.  One in another takes a third more room, so they are not deep. */
 static bool put_packed(struct th_making *m, struct th_str packed, struct th_jw *w)
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
@@ -24,7 +28,8 @@ static bool put_packed(struct th_making *m, struct th_str packed, struct th_jw *
 					 "the compaction item is none that this server made");
 	it = th_json_iter(th_json_root(doc));
 	while (th_json_next(&it))
-		th_jw_json(w, it.val);
+		if (!put_item(m, it.val, false, w))
+			return false;
 	return true;
 }
 
@@ -85,9 +90,6 @@ static void put_plain(const struct th_json *item, struct th_jw *w)
 	}
 	th_jw_object_end(w);
 }
-
-static bool put_item(struct th_making *m, const struct th_json *item, bool looked_up,
-		     struct th_jw *w);
 
 static bool put_referenced(struct th_making *m, const struct th_json *item, struct th_jw *w)
 {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """thole serve under /v1: the Responses, Chat Completions and Messages APIs, as their clients use them."""
 
+import base64
 import json
 import pathlib
 import socket
@@ -401,12 +402,20 @@ class Responses(Face):
 
 
     def test_a_compaction(self):
-        self.begin([{"text": "On it goes."}])
+        self.begin([{"text": "On it goes."}], [{"text": "And on."}])
         made = self.good_call("POST", "/v1/responses/compact", {"model": "gpt-5.4", "input": [{"role": "user", "content": "Remember 7."}]})
         self.assertEqual((made["object"], made["output"][-1]["type"]), ("response.compaction", "compaction"))
         self.good_call("POST", "/v1/responses/compact", {"input": "x"}, status=400)
         one = self.respond(input=made["output"] + [{"role": "user", "content": "Go on."}])
         self.assertEqual([i["content"] for i in self.log_of(one)[1]["data"]["items"]], ["Remember 7.", "Go on."])
+        # One is made of another; and one that a client made himself names no picture of the store.
+        again = self.good_call("POST", "/v1/responses/compact", {"model": "gpt-5.4", "input": made["output"] + [{"role": "user", "content": "And 8."}]})
+        two = self.respond(input=again["output"] + [{"role": "user", "content": "Go on."}])
+        self.assertEqual([i["content"] for i in self.log_of(two)[1]["data"]["items"]], ["Remember 7.", "And 8.", "Go on."])
+        item = {"role": "user", "content": [{"type": "image", "blob": "0" * 64, "media_type": "image/png"}]}
+        packed = base64.b64encode(json.dumps([item]).encode()).decode()
+        refused = self.respond(status=400, input=[{"type": "compaction", "encrypted_content": packed}])
+        self.assertIn("input_image", refused["error"]["message"])
 
     def test_a_history_with_phases(self):
         self.begin([{"text": "Not asked."}], [{"text": "Now."}], [{"text": "Never."}])
