@@ -9,6 +9,7 @@
 #include "server/service.h"
 
 #define LIST_MAX 1000 /* of a page of the store */
+#define LIST_MAX_TEXT "1000"
 
 /* The names in a page of sessions.  Helpers of a session are none of their own; forks are. */
 static size_t names_of(const struct th_json *page, struct th_str names[static LIST_MAX])
@@ -31,19 +32,17 @@ static bool has_name(const struct th_str *names, size_t count, struct th_str nam
 	return false;
 }
 
-/* The user's sessions that run at other nodes, as the store has them; `most`: more are not of
- * interest.  What cannot be read counts as nothing: the store that fails ends the server anyway. */
-static int64_t running_elsewhere(struct th_server *s, const char *user, int64_t most)
+/* The user's sessions that run at other nodes, as the store has them, helpers among them.  What
+ * cannot be read counts as nothing: the store that fails ends the server anyway. */
+static int64_t running_elsewhere(struct th_server *s, const char *user)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	char limit[24];
-	const char *options[] = { "user", user, "state", "running", "limit", limit, NULL };
+	const char *options[] = { "user", user, "state", "running", "limit", LIST_MAX_TEXT, NULL };
 	struct th_str names[LIST_MAX];
 	struct thole_error err;
 	char *text = NULL;
 	size_t count = 0, ours = 0;
 
-	snprintf(limit, sizeof(limit), "%lld", (long long)TH_MIN(TH_MAX(most, 1), LIST_MAX));
 	if (thole_runtime_page(s->rt, options, &text, &err) != 0)
 		return 0;
 	if (th_json_parse(th_str_of(text), &doc, NULL) == TH_OK)
@@ -64,7 +63,7 @@ static int64_t running(struct th_server *s, const char *user, int64_t limit)
 		count += strcmp(h->user, user) == 0 && th_hub_runs(h);
 	if (!s->fleet || (limit && count >= limit))
 		return count;
-	return count + running_elsewhere(s, user, limit ? limit + count : LIST_MAX);
+	return count + running_elsewhere(s, user);
 }
 
 /* ---- of a day ---- */
