@@ -14,8 +14,9 @@
 struct th_webhook_scan {
 	struct th_webhook *h;
 	struct th_json_doc *page;
-	size_t at; /* of its next row */
-	bool last; /* no page comes behind it */
+	size_t at;   /* of its next row */
+	bool last;   /* no page comes behind it */
+	bool failed; /* not all pages could be had */
 	struct thole_reading *reading;
 	const struct th_json *row;                  /* of the session that is read */
 	struct th_webhook_item *first, **first_end; /* of that session */
@@ -94,7 +95,7 @@ static bool next_page(struct th_webhook_scan *s)
 {
 	struct th_buf after TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_KIB);
 	const char *options[] = { "order", "updated", "limit", "1000", NULL, NULL, NULL };
-	struct thole_error err;
+	struct thole_error err = { 0 };
 	char *page = NULL;
 	bool good;
 
@@ -114,6 +115,7 @@ static bool next_page(struct th_webhook_scan *s)
 			       err.text);
 	thole_free(page);
 	s->at = 0;
+	s->failed = !good;
 	s->last = !good || !th_json_get_str(th_json_root(s->page), "next").len;
 	return good;
 }
@@ -153,6 +155,8 @@ static void go_on(struct th_webhook_scan *s)
 		}
 		th_journal_say(server, "webhooks", "a log is passed over: %s", err.text);
 	}
+	if (s->failed) /* the sweep reads them again, from the same time on */
+		s->h->skipped_ms = TH_MAX(s->h->since_ms, (int64_t)1);
 	s->h->all->dirty = true;
 	s->h->scanned_ms = th_loop_now_ms(server->loop);
 	th_webhook_scan_cancel(s->h);
