@@ -75,8 +75,7 @@ static void on_ready(void *ctx, struct th_handle h, const struct th_err *err)
 	if (code)
 		th_api_session_lose(s, &e);
 	/* Whoever waits until it is open hears of it, though nothing happens in it. */
-	else if (s->stored && !said && !s->hurried && !s->freed &&
-		 th_session_rests(th_api_fold(s)))
+	else if (s->stored && !said && !s->hurried && !s->freed && th_session_rests(th_api_fold(s)))
 		tell_rest(s, th_api_fold(s));
 	th_api_deliver_soon(s->rt);
 }

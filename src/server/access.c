@@ -295,7 +295,7 @@ static void on_room(void *ctx, struct th_http_request *r)
 static void on_gone(void *ctx, struct th_http_request *r)
 {
 	struct th_access *a = th_http_data(r);
-	void (*gone)(struct th_access *a) = a ? a->gone : NULL;
+	th_access_fn *gone = a ? a->gone : NULL;
 
 	(void)ctx;
 	if (!gone)

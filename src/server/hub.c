@@ -303,7 +303,8 @@ static int open_by(open_fn *fn, struct th_hub *h, struct thole_agent *agent,
 	if (code)
 		return code;
 	th_hub_adopt(h, session);
-	/* It may go back unless something is said to it; one that is LOADING tells when it rests. */
+	/* It may go back, unless something is said to it; one that is LOADING says when it
+	 * rests. */
 	set_rested(h, thole_session_state(session) != THOLE_LOADING &&
 			  thole_session_state(session) != THOLE_RUNNING);
 	return 0;

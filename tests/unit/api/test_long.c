@@ -243,10 +243,8 @@ static void at_the_edge(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(goes_on_in_a_file),
-		cmocka_unit_test(goes_on_in_memory),
-		cmocka_unit_test(tells_that_it_rests),
-		cmocka_unit_test(ended_while_it_opens),
+		cmocka_unit_test(goes_on_in_a_file),   cmocka_unit_test(goes_on_in_memory),
+		cmocka_unit_test(tells_that_it_rests), cmocka_unit_test(ended_while_it_opens),
 		cmocka_unit_test(at_the_edge),
 	};
 

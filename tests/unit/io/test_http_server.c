@@ -417,16 +417,11 @@ static void test_largest_reply(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_answers),
-		cmocka_unit_test(test_body),
-		cmocka_unit_test(test_times),
-		cmocka_unit_test(test_stream),
-		cmocka_unit_test(test_gone_before),
-		cmocka_unit_test(test_gone),
-		cmocka_unit_test(test_ahead),
-		cmocka_unit_test(test_no_more_ahead),
-		cmocka_unit_test(test_linger),
-		cmocka_unit_test(test_most_connections),
+		cmocka_unit_test(test_answers),       cmocka_unit_test(test_body),
+		cmocka_unit_test(test_times),         cmocka_unit_test(test_stream),
+		cmocka_unit_test(test_gone_before),   cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_ahead),         cmocka_unit_test(test_no_more_ahead),
+		cmocka_unit_test(test_linger),        cmocka_unit_test(test_most_connections),
 		cmocka_unit_test(test_largest_reply),
 	};
 
