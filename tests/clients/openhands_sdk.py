@@ -29,11 +29,16 @@ PACKAGES = ("openhands-sdk==1.58.2", "openhands-tools==1.58.2")
 HELPER = r"Look at d\.txt\."
 
 
+def runs(program):
+    """A name in PATH may be a stand-in for a Python that nobody chose, which only says so."""
+    return subprocess.run([program, "-c", "import venv"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60, check=False).returncode == 0
+
+
 def python():
     """A Python of 3.12 or later; None: there is none."""
     found = [shutil.which("python3.%d" % minor) for minor in (13, 12)]
     found += sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.1[23]*/bin/python3")))
-    return next(filter(None, found), None)
+    return next((program for program in found if program and runs(program)), None)
 
 
 def installed(folder):
