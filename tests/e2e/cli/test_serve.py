@@ -307,11 +307,11 @@ class Readme(serving.Served):
         # As it stands there, but at a port of its own, and waiting until the server listens.
         block = block.replace("thole serve &", "thole serve --listen 127.0.0.1:7711 > listening &\nserver=$!\n"
                               "until grep -q listening listening; do kill -0 $server; done")
-        block = block.replace("7711", str(port))
+        block = block.replace("7711", str(port)).replace("export OPENAI_API_KEY=…\n", "")
         program = self.folder / "bin"
         program.mkdir()
         (program / "thole").symlink_to(house.THOLE)
-        env = dict(self.env, PATH="%s:%s" % (program, self.env["PATH"]), THOLE_MODEL="gpt-5.4")
+        env = dict(self.env, PATH="%s:%s" % (program, self.env["PATH"]))
         done = subprocess.run(["bash", "-e", "-c", block + "\nkill $server\nwait $server"], env=env, cwd=self.work, timeout=house.SECONDS,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         out = done.stdout.decode()
