@@ -207,6 +207,13 @@ class Agents(house.House):
         handoff = [e["data"] for e in self.events("bill") if e["kind"] == "handoff"]
         self.assertEqual([(h["to"], h["arguments"]) for h in handoff], [("billing", {"reason": "a bill"})])
 
+    def test_trainer(self):
+        """Whoever starts it here has chosen the machine: the labels are in its log, and ask for nothing."""
+        self.serve([{"text": "Trained."}])
+        self.good("run", "-a", self.agent("trainer"), "-s", "trained", "train it")
+        self.assertEqual(self.finals("trained"), ["Trained."])
+        self.assertEqual(self.events("trained")[0]["data"]["agent"]["labels"], ["gpu", "eu"])
+
     def test_example(self):
         self.team(str(ROOT / "examples" / "team.yaml"))
         ended = self.thole("run", "-a", str(ROOT / "examples" / "team.yaml"), "-s", "card", "I paid with 4111 1111 1111 1111")
