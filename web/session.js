@@ -78,7 +78,7 @@ class SessionView {
     this.scroller = h('div', { class: 'scroller', tabindex: '-1' });
     this.older = h('p', { class: 'muted older', role: 'status' });
     this.link = h('p', { class: 'link-state', role: 'status' });
-    this.pending = h('div', { class: 'pending', 'aria-label': 'Waits for you' });
+    this.pending = h('div', { class: 'pending', hidden: true, 'aria-label': 'Waits for you' });
     this.side = h('aside', { class: 'side', 'aria-label': 'Screen and figures' });
     this.box = h('textarea', { rows: 1, 'aria-label': 'Message', placeholder: 'Say something to it' });
     const send = iconButton('send', 'Send', { type: 'submit', class: 'send' });
