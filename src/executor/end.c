@@ -50,11 +50,21 @@ static bool anybody_there(const struct th_executor_server *x)
 	return false;
 }
 
+/* A terminal that people type into is no work of its own: with nobody there it would wait, and the
+ * executor with it, for ever. */
+static bool anything_done(const struct th_executor_server *x)
+{
+	for (const struct th_exec_effect *e = x->effects; e; e = e->next)
+		if (!e->finished && !(e->tool && e->tool->input))
+			return true;
+	return false;
+}
+
 void th_exec_idle(struct th_executor_server *x)
 {
 	if (x->stopping)
 		stop_next(x);
-	else if (x->running > 0 || anybody_there(x))
+	else if ((x->running > 0 && anything_done(x)) || anybody_there(x))
 		th_timer_stop(&x->linger);
 	else if (!th_timer_running(&x->linger))
 		th_timer_start(&x->linger, (uint64_t)x->linger_ms, 0);
