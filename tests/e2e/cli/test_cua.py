@@ -8,6 +8,7 @@ import os
 import pathlib
 import select
 import shutil
+import signal
 import time
 import unittest
 
@@ -18,6 +19,13 @@ import websocket
 TOKEN = serving.TOKENS["runner"]
 PAINT = "printf 'P6 2 2 255\\n\\377\\0\\0\\377\\0\\0\\377\\0\\0\\377\\0\\0' > red.ppm"
 PNG, JPEG = b"\x89PNG\r\n", b"\xff\xd8\xff"
+
+
+def words(path):
+    try:
+        return path.read_bytes()
+    except OSError:  # it has ended
+        return b""
 
 
 class Cua(serving.Served):
@@ -323,6 +331,21 @@ class Cua(serving.Served):
         answer = self.request("POST", "/pty", json.dumps(body), X_API_Key=TOKEN)
         self.assertEqual(answer.status, status, answer)
         return answer.json()
+
+    def test_the_server_is_killed(self):
+        """What waits for a person's keys ends with the one who took them there; nothing stays behind."""
+        self.end_http()
+        (self.folder / "config" / "thole" / "config.yaml").write_text("executor_linger_s: 1\n")
+        self.serve_cua()
+        mark = "left-%d" % os.getpid()
+
+        def there():
+            return [p for p in pathlib.Path("/proc").glob("[0-9]*/cmdline") if mark.encode() in words(p)]
+
+        self.pty(command="sh -c 'read x' %s" % mark)
+        self.wait_for(there)
+        self.end_http(signal.SIGKILL)
+        self.wait_for(lambda: not there())
 
     def follow(self, pid):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=house.SECONDS)
