@@ -30,7 +30,6 @@ struct queue {
 struct th_leases {
 	struct th_store *store;
 	struct th_reader *writer;
-	struct th_loop *loop;
 	struct queue give, take;        /* asked for since the job began */
 	struct queue again;             /* could not be given back just now */
 	struct th_timer timer;          /* for these */
@@ -311,7 +310,6 @@ struct th_leases *th_leases_new(struct th_loop *loop, struct th_store *store,
 	struct th_leases *l = th_alloc(sizeof(*l));
 
 	l->store = store;
-	l->loop = loop;
 	l->writer = writer;
 	l->job = (struct th_read){ .run = run, .done = on_done, .drop = on_drop };
 	th_arena_init_try(&l->memory, TH_BATCH_MEMORY_MAX);
