@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "core/plan.h"
 #include "driver/log.h"
 #include "driver/side_request.h"
 #include "driver/team.h"
@@ -86,18 +85,11 @@ static enum th_code take(struct th_judging *j, struct th_str text, struct th_err
 static bool read_verdict(struct th_live *l, void *ctx, struct th_str items, struct th_err *err)
 {
 	struct th_judging *j = ctx;
-	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
-	struct th_next next;
 
 	(void)l;
-	th_arena_init(&memory, TH_TURN_MEMORY_MAX);
-	if (th_plan_answer(items, &memory, &text, &next, err))
+	if (!th_side_text(items, "judge", &text, err))
 		return false;
-	if (next.kind != TH_NEXT_FINAL || next.refusal)
-		return th_fail(err, TH_EPROTO, "%s",
-			       next.refusal ? "the model refused to judge"
-					    : "the model called a tool instead") == TH_OK;
 	if (take(j, th_buf_str(&text), err))
 		return th_prefix(err, err->code, "the model's verdict") == TH_OK;
 	return true;

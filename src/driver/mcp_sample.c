@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "core/plan.h"
 #include "driver/log.h"
 #include "driver/mcp_tools.h"
 #include "driver/side_request.h"
@@ -81,19 +80,10 @@ static void write_sampled(struct th_live *l, const struct th_call *c, const stru
 static bool read_answer(struct th_live *l, void *ctx, struct th_str items, struct th_err *err)
 {
 	struct th_sampling *s = ctx;
-	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
-	struct th_next next;
 
-	th_arena_init(&memory, TH_TURN_MEMORY_MAX);
-	if (th_plan_answer(items, &memory, &text, &next, err))
+	if (!th_side_text(items, "answer", &text, err))
 		return false;
-	if (next.kind != TH_NEXT_FINAL || next.refusal) {
-		th_fail(err, TH_EPROTO, "%s",
-			next.refusal ? "the model refused to answer"
-				     : "the model called a tool instead");
-		return false;
-	}
 	th_mcp_sample_answer(th_buf_str(&text), l->options.model, &s->answer);
 	return th_buf_check(&s->answer, "the model's answer", err) == TH_OK;
 }

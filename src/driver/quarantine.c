@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "core/plan.h"
 #include "core/rule.h"
 #include "driver/mcp_tools.h"
 #include "driver/side_request.h"
@@ -143,18 +142,11 @@ static enum th_code take(struct th_quarantined *q, struct th_str text, struct th
 static bool read_answer(struct th_live *l, void *ctx, struct th_str items, struct th_err *err)
 {
 	struct th_quarantined *q = ctx;
-	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
-	struct th_next next;
 
 	(void)l;
-	th_arena_init(&memory, TH_TURN_MEMORY_MAX);
-	if (th_plan_answer(items, &memory, &text, &next, err))
+	if (!th_side_text(items, "read it", &text, err))
 		return false;
-	if (next.kind != TH_NEXT_FINAL || next.refusal)
-		return th_fail(err, TH_EPROTO, "%s",
-			       next.refusal ? "the model refused to read it"
-					    : "the model called a tool instead") == TH_OK;
 	if (take(q, th_buf_str(&text), err)) {
 		th_buf_clear(&q->answer);
 		return th_prefix(err, err->code, "the answer of the model that reads") == TH_OK;

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "core/plan.h"
 #include "driver/delegate.h"
 #include "driver/log.h"
 #include "driver/queue.h"
@@ -249,6 +250,21 @@ static void take_usage(const struct th_live *l, struct th_side_request *r, const
 				     .unmetered = th_live_unmetered(l, p, u, cost) };
 
 	th_side_add(r->ask.usage, &one);
+}
+
+bool th_side_text(struct th_str items, const char *to, struct th_buf *text, struct th_err *err)
+{
+	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
+	struct th_next next;
+
+	th_arena_init(&memory, TH_TURN_MEMORY_MAX);
+	if (th_plan_answer(items, &memory, text, &next, err))
+		return false;
+	if (next.kind == TH_NEXT_FINAL && !next.refusal)
+		return true;
+	if (next.refusal)
+		return th_fail(err, TH_EPROTO, "the model refused to %s", to) == TH_OK;
+	return th_fail(err, TH_EPROTO, "the model called a tool instead") == TH_OK;
 }
 
 /* False: it failed, and *ret_failure and a sentence say how. */

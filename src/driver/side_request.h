@@ -40,6 +40,10 @@ struct th_side_ask {
 	void *ctx;
 };
 
+/* For such a function: the text of a final answer, where one is wanted and no call.  False: it is
+ * none; `to`: what the model was to do, "judge". */
+bool th_side_text(struct th_str items, const char *to, struct th_buf *text, struct th_err *err);
+
 /* Sends the request.  On an error nothing was sent and `done` is not called: the budget has no room
  * (TH_ELIMIT), or the model cannot be reached.  `done` is never called before this returns. */
 TH_NODISCARD enum th_code th_side_request(struct th_live *l, const struct th_side_ask *ask,
