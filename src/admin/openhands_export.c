@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "admin/openhands.h"
+#include "admin/trajectory.h"
 #include "base/limits.h"
 #include "core/session.h"
 #include "forms/openhands_write.h"
@@ -24,24 +25,12 @@ struct leaving {
 	int dir;
 };
 
-static enum th_code put_nothing(void *ctx, struct th_str text, struct th_err *err)
-{
-	(void)ctx;
-	(void)text;
-	(void)err;
-	return TH_OK;
-}
-
 static enum th_code picture(void *ctx, const struct th_digest *hash, struct th_buf *out,
 			    struct th_err *err)
 {
-	struct th_buf bytes TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_BLOB_MAX);
-	struct leaving *x = ctx;
-	enum th_code code = x->store->kind->blob(x->store, hash, &bytes, err);
+	const struct leaving *x = ctx;
 
-	if (!code)
-		th_base64_encode(out, bytes.ptr, bytes.len);
-	return code;
+	return th_trajectory_picture(x->store, hash, out, err);
 }
 
 static enum th_code on_event(void *ctx, const struct th_event *ev, const struct th_digest *digest,
@@ -292,7 +281,7 @@ enum th_code th_openhands_export(struct th_store *store, const struct th_session
 				 bool first_generation, const char *path, struct th_err *err)
 {
 	struct leaving x = { .store = store, .row = row, .dir = -1 };
-	const struct th_trajectory_out out = { &x, put_nothing, picture };
+	const struct th_trajectory_out out = { &x, NULL, picture };
 	enum th_code code;
 
 	th_openhands_log_init(&x.log, first_generation ? TH_OPENHANDS_V0 : TH_OPENHANDS_V1);

@@ -26,16 +26,23 @@ static enum th_code put(void *ctx, struct th_str text, struct th_err *err)
 	return x->put(x->ctx, text, err);
 }
 
-static enum th_code picture(void *ctx, const struct th_digest *hash, struct th_buf *out,
-			    struct th_err *err)
+enum th_code th_trajectory_picture(struct th_store *store, const struct th_digest *hash,
+				   struct th_buf *out, struct th_err *err)
 {
 	struct th_buf bytes TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_BLOB_MAX);
-	struct leaving *x = ctx;
-	enum th_code code = x->store->kind->blob(x->store, hash, &bytes, err);
+	enum th_code code = store->kind->blob(store, hash, &bytes, err);
 
 	if (!code)
 		th_base64_encode(out, bytes.ptr, bytes.len);
 	return code;
+}
+
+static enum th_code picture(void *ctx, const struct th_digest *hash, struct th_buf *out,
+			    struct th_err *err)
+{
+	const struct leaving *x = ctx;
+
+	return th_trajectory_picture(x->store, hash, out, err);
 }
 
 enum th_code th_trajectory_export(struct th_store *store, const struct th_session_row *row,

@@ -4,28 +4,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/codec.h"
+#include "admin/trajectory.h"
 
 /* ---- what is told ---- */
-
-static enum th_code put_nothing(void *ctx, struct th_str text, struct th_err *err)
-{
-	(void)ctx;
-	(void)text;
-	(void)err;
-	return TH_OK;
-}
 
 static enum th_code picture(void *ctx, const struct th_digest *hash, struct th_buf *out,
 			    struct th_err *err)
 {
-	struct th_buf bytes TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_BLOB_MAX);
-	struct thole_conversation *c = ctx;
-	enum th_code code = c->store->kind->blob(c->store, hash, &bytes, err);
+	const struct thole_conversation *c = ctx;
 
-	if (!code)
-		th_base64_encode(out, bytes.ptr, bytes.len);
-	return code;
+	return th_trajectory_picture(c->store, hash, out, err);
 }
 
 static enum th_code on_event(void *ctx, const struct th_event *ev, const struct th_digest *digest,
@@ -167,7 +155,7 @@ int thole_conversation_new(struct thole_runtime *rt, const char *session_id,
 	c = th_alloc(sizeof(*c));
 	*c = (struct thole_conversation){ .rt = rt, .users = 1 };
 	c->id = th_api_copy(th_str_of(session_id));
-	c->out = (struct th_trajectory_out){ c, put_nothing, picture };
+	c->out = (struct th_trajectory_out){ c, NULL, picture };
 	c->read = (struct th_log_read){ .next = 1, .take = on_event, .ctx = c };
 	th_openhands_log_init(&c->log, TH_OPENHANDS_V1);
 	th_openhands_log_bound(&c->log, TH_CONVERSATION_SIZE_MAX);

@@ -50,7 +50,8 @@ TH_NODISCARD enum th_code th_trajectory_add(struct th_trajectory *t, const struc
 /* Where a form is written to. */
 struct th_trajectory_out {
 	void *ctx;
-	/* The next bytes of the file. */
+	/* The next bytes of the file; NULL: who writes events one by one (th_openhands_write) has
+	 * none. */
 	enum th_code (*put)(void *ctx, struct th_str text, struct th_err *err);
 	/* Appends the bytes of a picture as base64. */
 	enum th_code (*picture)(void *ctx, const struct th_digest *hash, struct th_buf *out,
