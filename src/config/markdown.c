@@ -2,6 +2,7 @@
 #include "config/markdown.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,18 @@ struct th_str th_markdown_front_matter(struct th_str *text)
 		at += line.len + 1;
 	}
 	return (struct th_str){ NULL, 0 };
+}
+
+enum th_code th_markdown_open(const char *key, struct th_str folder, struct th_arena *a,
+			      int *ret_dir, struct th_err *err)
+{
+	const char *path = th_arena_cstr(a, folder);
+
+	*ret_dir = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (*ret_dir >= 0)
+		return TH_OK;
+	return th_fail(err, TH_EUSAGE, "%s: %.*s cannot be opened: %s", key,
+		       TH_FMT(th_utf8_cut(folder, 200)), strerror(errno));
 }
 
 static int by_name(const void *a, const void *b)

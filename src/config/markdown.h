@@ -10,6 +10,9 @@
 
 /* Takes the front matter off *text; absent: there is none. */
 struct th_str th_markdown_front_matter(struct th_str *text);
+/* A folder that a person has named, as the member `key`: where it is not there, that is said. */
+TH_NODISCARD enum th_code th_markdown_open(const char *key, struct th_str folder,
+					   struct th_arena *a, int *ret_dir, struct th_err *err);
 /* The names in a folder, sorted, so that the order does not depend on the disk; hidden ones are
  * passed over. */
 size_t th_markdown_list(int dir, struct th_arena *a, char **names, size_t max);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config/subagents.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -297,14 +296,10 @@ static enum th_code add_folders(struct loading *x, const char *place, const char
 
 static enum th_code add_named(struct loading *x, struct th_str folder, struct th_err *err)
 {
-	const char *path = th_arena_cstr(x->a, folder);
-	int root = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	enum th_code code;
+	int root = -1;
+	enum th_code code = th_markdown_open("subagents.folders", folder, x->a, &root, err);
 
-	if (root < 0)
-		return th_fail(err, TH_EUSAGE, "subagents.folders: %.*s cannot be opened: %s",
-			       TH_FMT(th_utf8_cut(folder, 200)), strerror(errno));
-	code = add_folder(x, root, TH_STR("."), folder, err);
+	code = code ?: add_folder(x, root, TH_STR("."), folder, err);
 	th_fd_close(&root);
 	return code;
 }
