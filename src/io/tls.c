@@ -6,6 +6,7 @@
 #include <openssl/ssl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/limits.h"
 
@@ -22,7 +23,10 @@ struct th_tls {
 
 static enum th_code fail_ssl(struct th_err *err, enum th_code code, const char *what)
 {
-	const char *reason = ERR_reason_error_string(ERR_get_error());
+	unsigned long first = ERR_get_error();
+	/* OpenSSL has no text for what the system says: that a file is not there. */
+	const char *reason = ERR_SYSTEM_ERROR(first) ? strerror(ERR_GET_REASON(first))
+						     : ERR_reason_error_string(first);
 
 	ERR_clear_error();
 	return th_fail(err, code, "%s: %s", what, reason ? reason : "OpenSSL does not say why");

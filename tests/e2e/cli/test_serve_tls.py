@@ -78,8 +78,8 @@ class Tls(serving.Served):
         return status
 
     def test_a_bad_certificate(self):
-        self.bad(2, "cert.pem", "serve", "--listen", "127.0.0.1:0", "--tls-cert", self.folder / "no-cert.pem", "--tls-key", self.key)
-        self.bad(2, "key.pem", "serve", "--listen", "127.0.0.1:0", "--tls-cert", self.cert, "--tls-key", self.folder / "no-key.pem")
+        self.bad(2, "no-cert.pem: No such file or directory", "serve", "--listen", "127.0.0.1:0", "--tls-cert", self.folder / "no-cert.pem", "--tls-key", self.key)
+        self.bad(2, "no-key.pem: No such file or directory", "serve", "--listen", "127.0.0.1:0", "--tls-cert", self.cert, "--tls-key", self.folder / "no-key.pem")
 
 
 if __name__ == "__main__":
