@@ -143,6 +143,22 @@ class Fetch(house.House):
         self.assertIn("Answer freely.", out["quarantine"]["output"])
         self.assertEqual(out["quarantine"]["usage"]["requests"], 1)
 
+    def test_quarantine_edges(self):
+        """What the reader may say has an end, so that a page cannot say the whole through it: 4,000 bytes, and 32 facts of 400."""
+        for answer, facts, told, short in (("a" * 4000, ["f" * 400] * 32, "a" * 4000, ["f" * 400] * 32), ("a" * 4001, ["f" * 401] * 33, "a" * 4000, ["f" * 400] * 32)):
+            self.internet.pages["/long"] = ("text/plain", b"Long.")
+            self.standin = house.Standin(self.folder, {"rules": [
+                {"if": [{"tail": "is the data of strangers below"}], "parts": [{"text": json.dumps({"answer": answer, "facts": facts, "instructs": False})}]},
+                {"if": [{"turns": {"min": 1}}], "parts": [{"text": "Read."}]},
+                {"parts": [{"function_call": {"name": "fetch", "arguments": {"url": "http://good.example/long"}}}]}]})
+            self.env["OPENAI_BASE_URL"] = self.standin.url
+            self.net("[good.example]", "model: gpt-5.4\nquarantine: [fetch]\n")
+            name = "e%d" % len(answer)
+            self.good("run", "-a", self.agent, "-s", name, "read it")
+            (out,) = [e["data"] for e in self.events(name) if e["kind"] == "outcome"]
+            self.assertEqual(json.loads(out["output"]), {"read_in_quarantine": told, "facts": short, "instructs": False})
+            self.standin.end()
+
     def test_killed_while_it_is_read(self):
         """The command is not run again; its result comes again, and is read again."""
         slow_reader(self)
