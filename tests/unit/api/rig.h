@@ -50,6 +50,14 @@ TH_UNUSED static struct thole_agent *agent_of(const char *name)
 	return a;
 }
 
+TH_UNUSED static void says_hello(void *ctx, const char *request, int nth, struct th_buf *items)
+{
+	(void)ctx;
+	(void)request;
+	(void)nth;
+	scripted_say(items, "Hello to you.");
+}
+
 /* The configuration of whoever runs the tests is none of theirs. */
 static int away_from_home(void **state)
 {

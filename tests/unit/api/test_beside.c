@@ -1,35 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions forked and deleted beside the loop. */
 #include "base/limits.h"
-#include "io/files.h"
-#include "rig.h"
-
-static char folder[] = "/tmp/thole-beside-XXXXXX";
-static char url[128];
-
-static int setup(void **state)
-{
-	if (!mkdtemp(folder))
-		return -1;
-	snprintf(url, sizeof(url), "sqlite:%s/s.db", folder);
-	return away_from_home(state);
-}
-
-static int teardown(void **state)
-{
-	struct th_err err;
-
-	(void)state;
-	return th_dir_remove(folder, &err) == TH_OK ? 0 : -1;
-}
-
-static void says_hello(void *ctx, const char *request, int nth, struct th_buf *items)
-{
-	(void)ctx;
-	(void)request;
-	(void)nth;
-	scripted_say(items, "Hello to you.");
-}
+#include "on_disk.h"
 
 struct got {
 	char line[4096], why[512];

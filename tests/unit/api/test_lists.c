@@ -6,14 +6,6 @@
 #include "base/limits.h"
 #include "rig.h"
 
-static void says_hello(void *ctx, const char *request, int nth, struct th_buf *items)
-{
-	(void)ctx;
-	(void)request;
-	(void)nth;
-	scripted_say(items, "Hello to you.");
-}
-
 /* The names in a page, and its cursor; "" at the end. */
 static size_t page(struct thole_runtime *rt, const char *const *options, char names[256],
 		   char next[256])

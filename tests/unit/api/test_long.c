@@ -1,34 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions whose log is too long to be opened in one pass of the loop. */
 #include "base/limits.h"
-#include "io/files.h"
-#include "rig.h"
-
-static char folder[] = "/tmp/thole-long-XXXXXX";
-static char url[128];
-
-static int setup(void **state)
-{
-	if (!mkdtemp(folder))
-		return -1;
-	snprintf(url, sizeof(url), "sqlite:%s/s.db", folder);
-	return away_from_home(state);
-}
-
-static int teardown(void **state)
-{
-	struct th_err err;
-
-	(void)state;
-	return th_dir_remove(folder, &err) == TH_OK ? 0 : -1;
-}
+#include "on_disk.h"
 
 /* What the last request had. */
 struct seen {
 	size_t hellos, words, asked;
 };
 
-static void says_hello(void *ctx, const char *request, int nth, struct th_buf *items)
+static void counts_hellos(void *ctx, const char *request, int nth, struct th_buf *items)
 {
 	struct seen *seen = ctx;
 
@@ -49,7 +29,7 @@ struct place {
 static void place_open(struct place *p, const char *store)
 {
 	memset(p, 0, sizeof(*p));
-	p->model = scripted_new(says_hello, &p->seen);
+	p->model = scripted_new(counts_hellos, &p->seen);
 	p->rt = runtime_at(scripted_url(p->model), store);
 	p->agent = agent_of("a");
 }

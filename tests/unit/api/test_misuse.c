@@ -24,7 +24,7 @@ static char *long_text(size_t len)
 
 static const char bad_utf8[] = "\xff\xfe";
 
-static void says_hello(void *ctx, const char *request, int nth, struct th_buf *items)
+static void calls_kept(void *ctx, const char *request, int nth, struct th_buf *items)
 {
 	(void)ctx;
 	(void)nth;
@@ -399,7 +399,7 @@ static void no_session(void **state)
 
 static void sessions(void **state)
 {
-	struct scripted *model = scripted_new(says_hello, NULL);
+	struct scripted *model = scripted_new(calls_kept, NULL);
 	struct thole_runtime *rt = runtime_at(scripted_url(model), "memory:");
 	struct thole_agent *a = agent_of("a");
 	struct thole_session *s = NULL;
@@ -466,7 +466,7 @@ static void sessions(void **state)
 
 static void calls(void **state)
 {
-	struct scripted *model = scripted_new(says_hello, NULL);
+	struct scripted *model = scripted_new(calls_kept, NULL);
 	struct thole_runtime *rt = runtime_at(scripted_url(model), "memory:");
 	struct thole_agent *a = agent_of("a");
 	struct thole_session *s = NULL;

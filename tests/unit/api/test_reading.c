@@ -3,35 +3,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "io/files.h"
-#include "rig.h"
-
-static char folder[] = "/tmp/thole-reading-XXXXXX";
-static char url[128];
-
-static int setup(void **state)
-{
-	if (!mkdtemp(folder))
-		return -1;
-	snprintf(url, sizeof(url), "sqlite:%s/s.db", folder);
-	return away_from_home(state);
-}
-
-static int teardown(void **state)
-{
-	struct th_err err;
-
-	(void)state;
-	return th_dir_remove(folder, &err) == TH_OK ? 0 : -1;
-}
-
-static void says_hello(void *ctx, const char *request, int nth, struct th_buf *items)
-{
-	(void)ctx;
-	(void)request;
-	(void)nth;
-	scripted_say(items, "Hello to you.");
-}
+#include "on_disk.h"
 
 /* ---- what a reading gives ---- */
 

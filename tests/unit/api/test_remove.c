@@ -3,14 +3,6 @@
 #include "base/limits.h"
 #include "rig.h"
 
-static void says_hello(void *ctx, const char *request, int nth, struct th_buf *items)
-{
-	(void)ctx;
-	(void)request;
-	(void)nth;
-	scripted_say(items, "Hello to you.");
-}
-
 struct heard {
 	int lost, rests;
 };

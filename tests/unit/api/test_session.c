@@ -40,14 +40,6 @@ static void one_call(void *ctx, const char *request, int nth, struct th_buf *ite
 		scripted_say(items, "Done.");
 }
 
-static void says_hello(void *ctx, const char *request, int nth, struct th_buf *items)
-{
-	(void)ctx;
-	(void)request;
-	(void)nth;
-	scripted_say(items, "Hello to you.");
-}
-
 static void runs_a_command(void *ctx, const char *request, int nth, struct th_buf *items)
 {
 	(void)ctx;

@@ -7,14 +7,6 @@
 	(THOLE_NOTE_DELTA | THOLE_NOTE_ITEM | THOLE_NOTE_AGENT | THOLE_NOTE_EVENT | \
 	 THOLE_NOTE_ASK | THOLE_NOTE_REST)
 
-static void says_hello(void *ctx, const char *request, int nth, struct th_buf *items)
-{
-	(void)ctx;
-	(void)request;
-	(void)nth;
-	scripted_say(items, "Hello to you.");
-}
-
 /* A watcher that writes down what it is told. */
 struct seen {
 	char list[8000];
