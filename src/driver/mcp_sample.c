@@ -13,8 +13,7 @@ struct th_sampling {
 	uint64_t call_seq;
 	struct th_side_request *request;
 	struct th_side_usage usage;
-	struct th_agent agent; /* the session's, without what is its own */
-	struct th_agent_model_settings settings;
+	struct th_side_bare model;
 	struct th_buf answer; /* what the server gets */
 };
 
@@ -119,7 +118,6 @@ static void begin(struct th_live *l, struct th_call *c)
 	struct th_buf content TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_MCP_FORM_MAX);
 	struct th_sampling *s = th_alloc(sizeof(*s));
 	struct th_side_ask a = { .kind = TH_SIDE_SAMPLER,
-				 .options = l->options,
 				 .base_url = l->resolved->base_url,
 				 .usage = &s->usage,
 				 .read = read_answer,
@@ -132,26 +130,11 @@ static void begin(struct th_live *l, struct th_call *c)
 	s->next = l->samplings;
 	l->samplings = s;
 	th_buf_init(&s->answer, TH_MCP_ANSWER_MAX);
-	s->settings = l->options.agent->settings
-			  ? *l->options.agent->settings
-			  : (struct th_agent_model_settings){ TH_SETTINGS_UNSET };
-	s->settings.tool_choice = TH_STR("");
-	s->settings.background = false;
-	s->agent = *l->options.agent;
-	s->agent.instructions = s->agent.hosted_tools = TH_STR("");
-	s->agent.settings = &s->settings;
-	a.options.agent = &s->agent;
-	a.options.tools = NULL;
-	a.options.tool_count = 0;
-	a.options.has_computer = false;
-	a.options.previous = TH_STR("");
-	a.options.conversation = false;
-	a.options.choice = (struct th_tool_choice){ 0 };
-	a.options.format = (struct th_output_format){ 0 };
+	a.options = th_side_bare(l, &s->model);
 	if (!put_content(c, &content, &tokens, &err)) {
-		s->settings.max_output_tokens = s->settings.max_output_tokens > 0
-						    ? TH_MIN(s->settings.max_output_tokens, tokens)
-						    : tokens;
+		int64_t *most = &s->model.settings.max_output_tokens;
+
+		*most = *most > 0 ? TH_MIN(*most, tokens) : tokens;
 		a.output_max = tokens;
 		a.content = th_buf_str(&content);
 		if (!th_side_request(l, &a, &s->request, &err))

@@ -19,7 +19,7 @@ struct th_quarantined {
 	uint64_t intent_seq;
 	struct th_side_request *request; /* NULL: none is under way */
 	struct th_side_usage usage;
-	struct th_agent reader; /* the session's agent without what it is told */
+	struct th_side_bare reader;
 	/* The result as it came. */
 	enum th_outcome_status status;
 	struct th_buf output, evidence, fails;
@@ -267,7 +267,6 @@ void th_live_quarantine(struct th_live *l, const struct th_call *c,
 	struct th_jw w = th_jw(&content);
 	struct th_quarantined *q = th_alloc(sizeof(*q));
 	struct th_side_ask a = { .kind = TH_SIDE_READER,
-				 .options = l->options,
 				 .base_url = l->resolved->base_url,
 				 .output_max = l->fold.output_max,
 				 .usage = &q->usage,
@@ -291,17 +290,8 @@ void th_live_quarantine(struct th_live *l, const struct th_call *c,
 	th_buf_add(&q->output, r->output.len ? r->output : TH_STR("\"\""));
 	th_buf_add(&q->evidence, r->evidence);
 	th_buf_add(&q->fails, r->fails);
-	q->reader = *l->options.agent;
-	q->reader.instructions = th_str_of(instructions);
-	q->reader.hosted_tools = TH_STR("");
-	a.options.agent = &q->reader;
-	a.options.tools = NULL;
-	a.options.tool_count = 0;
-	a.options.has_computer = false;
-	a.options.previous = TH_STR("");
-	a.options.conversation = false;
-	a.options.choice = (struct th_tool_choice){ 0 };
-	a.options.format = (struct th_output_format){ 0 };
+	a.options = th_side_bare(l, &q->reader);
+	q->reader.agent.instructions = th_str_of(instructions);
 	put_question(c, th_buf_str(&q->output), &text);
 	th_jw_str(&w, th_buf_str(&text));
 	a.content = th_buf_str(&content);

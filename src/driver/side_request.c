@@ -252,6 +252,29 @@ static void take_usage(const struct th_live *l, struct th_side_request *r, const
 	th_side_add(r->ask.usage, &one);
 }
 
+struct th_request_options th_side_bare(const struct th_live *l, struct th_side_bare *bare)
+{
+	const struct th_agent_model_settings *settings = l->options.agent->settings;
+	struct th_request_options ret = l->options;
+
+	bare->settings =
+	    settings ? *settings : (struct th_agent_model_settings){ TH_SETTINGS_UNSET };
+	bare->settings.tool_choice = TH_STR("");
+	bare->settings.background = false;
+	bare->agent = *l->options.agent;
+	bare->agent.instructions = bare->agent.hosted_tools = TH_STR("");
+	bare->agent.settings = &bare->settings;
+	ret.agent = &bare->agent;
+	ret.tools = NULL;
+	ret.tool_count = 0;
+	ret.has_computer = false;
+	ret.previous = TH_STR("");
+	ret.conversation = false;
+	ret.choice = (struct th_tool_choice){ 0 };
+	ret.format = (struct th_output_format){ 0 };
+	return ret;
+}
+
 bool th_side_text(struct th_str items, const char *to, struct th_buf *text, struct th_err *err)
 {
 	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};

@@ -40,6 +40,13 @@ struct th_side_ask {
 	void *ctx;
 };
 
+/* The session's model with nothing of the session: no tools, no history, no instructions, and none
+ * of the settings that are about its turns.  `bare` lives as long as the request. */
+struct th_side_bare {
+	struct th_agent agent;
+	struct th_agent_model_settings settings;
+};
+struct th_request_options th_side_bare(const struct th_live *l, struct th_side_bare *bare);
 /* For such a function: the text of a final answer, where one is wanted and no call.  False: it is
  * none; `to`: what the model was to do, "judge". */
 bool th_side_text(struct th_str items, const char *to, struct th_buf *text, struct th_err *err);

@@ -152,7 +152,7 @@ class Fetch(house.House):
                 {"if": [{"turns": {"min": 1}}], "parts": [{"text": "Read."}]},
                 {"parts": [{"function_call": {"name": "fetch", "arguments": {"url": "http://good.example/long"}}}]}]})
             self.env["OPENAI_BASE_URL"] = self.standin.url
-            self.net("[good.example]", "model: gpt-5.4\nquarantine: [fetch]\n")
+            self.net("[good.example]", "model: gpt-5.4\nquarantine: [fetch]\nsettings: {tool_choice: required}\n")  # of the session's turns alone
             name = "e%d" % len(answer)
             self.good("run", "-a", self.agent, "-s", name, "read it")
             (out,) = [e["data"] for e in self.events(name) if e["kind"] == "outcome"]
