@@ -38,25 +38,36 @@ static void bind_key(sqlite3_stmt *st, const struct th_usage_row *row)
 	th_bind_str(st, 4, row->model);
 }
 
-enum th_code th_db_usage_add(struct th_db *db, const struct th_usage_row *more, struct th_err *err)
+/* `more` with what its line has already.  1: there is one; 0: there is none; or a code. */
+static int sum_of(struct th_db *db, enum th_statement find,
+		  const char *(*column)(sqlite3_stmt *st, struct th_usage_row *ret),
+		  const struct th_usage_row *more, struct th_usage_row *ret, struct th_err *err)
 {
-	sqlite3_stmt *st = th_db_get(db, TH_SQL_USAGE_FIND);
-	struct th_usage_row row, whole = *more;
-	const char *bad = NULL;
+	sqlite3_stmt *st = th_db_get(db, find);
+	struct th_usage_row row;
+	const char *bad;
 	int found;
 
+	*ret = *more;
 	if (st)
 		bind_key(st, more);
 	found = th_db_step(db, st, err);
+	if (found <= 0)
+		return found;
+	bad = column(st, &row);
+	th_usage_add(ret, &row);
+	sqlite3_reset(st);
+	return bad ? (int)th_db_fail_usage(db, more, bad, err) : 1;
+}
+
+enum th_code th_db_usage_add(struct th_db *db, const struct th_usage_row *more, struct th_err *err)
+{
+	struct th_usage_row whole;
+	int found = sum_of(db, TH_SQL_USAGE_FIND, th_usage_column, more, &whole, err);
+	sqlite3_stmt *st;
+
 	if (found < 0)
 		return (enum th_code)found;
-	if (found) {
-		bad = th_usage_column(st, &row);
-		th_usage_add(&whole, &row);
-		sqlite3_reset(st);
-	}
-	if (bad)
-		return th_db_fail_usage(db, more, bad, err);
 	st = th_db_get(db, found ? TH_SQL_USAGE_UPDATE : TH_SQL_USAGE_INSERT);
 	if (st) {
 		const int64_t numbers[] = { whole.sessions,  whole.turns,         whole.calls,
@@ -103,21 +114,10 @@ const char *th_used_column(sqlite3_stmt *st, struct th_usage_row *ret)
 
 enum th_code th_db_used_add(struct th_db *db, const struct th_usage_row *more, struct th_err *err)
 {
-	sqlite3_stmt *st = th_db_get(db, TH_SQL_USED_FIND);
-	struct th_usage_row row, whole = *more;
-	const char *bad = NULL;
-	int found;
+	struct th_usage_row whole;
+	int found = sum_of(db, TH_SQL_USED_FIND, th_used_column, more, &whole, err);
+	sqlite3_stmt *st;
 
-	if (st)
-		bind_key(st, more);
-	found = th_db_step(db, st, err);
-	if (found == 1) {
-		bad = th_used_column(st, &row);
-		th_usage_add(&whole, &row);
-		sqlite3_reset(st);
-	}
-	if (bad)
-		return th_db_fail_usage(db, more, bad, err);
 	if (found < 0)
 		return (enum th_code)found;
 	st = th_db_get(db, TH_SQL_USED_WRITE);
