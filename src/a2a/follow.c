@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "a2a/internal.h"
+#include "server/fleet.h"
 
 /* ---- answers ---- */
 
@@ -30,6 +31,8 @@ void th_a2a_fail(struct th_a2a *m, int code, const char *fmt, ...)
 
 void th_a2a_fail_api(struct th_a2a *m, const struct thole_error *err)
 {
+	if (th_forward_places(m->access, err))
+		return;
 	int code = err->code == THOLE_ENOENT                                ? TH_A2A_ENOTFOUND
 		   : err->code == THOLE_EPROTO                              ? TH_A2A_EUNSUPPORTED
 		   : err->code == THOLE_EUSAGE || err->code == THOLE_EEXIST ? TH_RPC_EPARAMS

@@ -146,10 +146,9 @@ static bool decide(struct th_a2a *m, const struct said *s, const char *session)
 /* The last task of a session that is there, and the session open.  NULL: it was answered. */
 static struct th_hub *go_on(struct th_a2a *m, const struct said *s, struct th_a2a_task *t)
 {
-	bool waits = t->state == TH_A2A_INPUT_REQUIRED, was_open;
+	bool waits = t->state == TH_A2A_INPUT_REQUIRED;
 	struct thole_error err;
 	struct th_hub *h;
-	int code = 0;
 
 	if (waits != (s->decision != NULL)) {
 		th_a2a_fail(
@@ -162,18 +161,11 @@ static struct th_hub *go_on(struct th_a2a *m, const struct said *s, struct th_a2
 	}
 	if (th_a2a_task_over(t) && !th_quota_begin(m->access))
 		return NULL;
-	h = th_hub_find(m->access->server, t->session);
-	was_open = h && h->session;
-	if (s->decision && !decide(m, s, t->session))
-		return NULL;
+	/* First: where another node has to open it, that one decides, too. */
 	h = th_a2a_open(m, t->session);
-	if (!h)
+	if (!h || (s->decision && !decide(m, s, t->session)))
 		return NULL;
-	if (!s->decision)
-		code = thole_session_message(h->session, s->text.ptr, &err);
-	else if (!was_open) /* whoever has it lets it go on */
-		code = thole_session_resume(h->session, &err);
-	if (code) {
+	if (!s->decision && thole_session_message(h->session, s->text.ptr, &err) != 0) {
 		th_a2a_fail_api(m, &err);
 		return NULL;
 	}

@@ -11,7 +11,26 @@ static const struct th_route routes[] = {
 };
 // clang-format on
 
+/* Of the task, or of the context, that a request names: as a2a.c reads it. */
+static bool session_of(const struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1])
+{
+	struct th_str params = th_json_raw_get(th_http_body(a->request), "params");
+	struct th_str message = th_json_raw_get(params, "message");
+	struct th_buf task TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	uint64_t after;
+
+	if (strcmp(a->route->method, "POST") != 0)
+		return false;
+	if (th_json_unescape(message.ptr ? th_json_raw_get(message, "taskId")
+					 : th_json_raw_get(params, "id"),
+			     &task) &&
+	    task.len)
+		return th_a2a_task_parse(th_buf_str(&task), ret, &after);
+	return th_session_name_raw(th_json_raw_get(message, "contextId"), ret);
+}
+
 const struct th_service th_service_a2a = {
 	.name = "a2a",
 	.routes = routes,
+	.session_of = session_of,
 };

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "mcp_protocol/mcp.h"
+#include "server/fleet.h"
 #include "wire/jsonrpc.h"
 
 void th_mcp_free(struct th_mcp *m)
@@ -168,6 +169,13 @@ void th_mcp_json(struct th_mcp *m, struct th_str json)
 
 void th_mcp_error(struct th_mcp *m, const struct thole_error *err)
 {
+	struct th_access *a = m->access;
+
+	/* Another node begins it, with the request as it came. */
+	if (err->code == THOLE_EPLACE && a && !m->streams && th_forward_places(a, err)) {
+		th_mcp_free(m);
+		return;
+	}
 	th_mcp_text(m, th_str_of(err->text), true);
 }
 

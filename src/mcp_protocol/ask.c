@@ -69,44 +69,47 @@ void th_mcp_forget_inputs(struct th_mcp *m)
 
 /* ---- what the client keeps for us ---- */
 
-/* Of the state, who it is of, and the call: nobody else can use it, and for nothing else. */
-static void seal(const struct th_mcp *m, struct th_str text, char ret[static HEX + 1])
+/* Nodes of a fleet open what another one sealed. */
+static struct th_digest key_of(const struct th_server *s)
 {
-	const struct th_server *s = m->access->server;
-	struct th_str name = th_json_get_str(m->params, "name");
-	struct th_sha256 h;
-	struct th_digest inner, outer;
-	uint8_t pad[64];
+	struct th_str secret = { (const char *)s->mcp_key, sizeof(s->mcp_key) };
+	static const char purpose[] = "thole mcp requestState";
 
-	for (size_t i = 0; i < sizeof(pad); i++)
-		pad[i] = (uint8_t)((i < sizeof(s->mcp_key) ? s->mcp_key[i] : 0) ^ 0x36);
-	th_sha256_init(&h);
-	th_sha256_add(&h, pad, sizeof(pad));
-	th_sha256_add(&h, m->access->user, strlen(m->access->user) + 1);
-	th_sha256_add(&h, m->method.ptr, m->method.len);
-	th_sha256_add(&h, "", 1);
-	th_sha256_add(&h, name.ptr, name.len);
-	th_sha256_add(&h, "", 1);
-	th_sha256_add(&h, text.ptr, text.len);
-	inner = th_sha256_end(&h);
-	for (size_t i = 0; i < sizeof(pad); i++)
-		pad[i] ^= 0x36 ^ 0x5c;
-	th_sha256_init(&h);
-	th_sha256_add(&h, pad, sizeof(pad));
-	th_sha256_add(&h, inner.bytes, sizeof(inner.bytes));
-	outer = th_sha256_end(&h);
-	th_digest_hex(&outer, ret);
+	if (s->settings.fleet_secret)
+		secret = th_secret_expose(s->settings.fleet_secret);
+	return th_hmac_sha256(secret.ptr, secret.len, purpose, sizeof(purpose));
+}
+
+/* Of the state, who it is of, and the call: nobody else can use it, and for nothing else. */
+static bool seal(const struct th_mcp *m, struct th_str text, struct th_digest *ret)
+{
+	struct th_buf all TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_SERVE_JSON_MAX);
+	struct th_str name = th_json_get_str(m->params, "name");
+	struct th_digest key = key_of(m->access->server);
+
+	th_buf_add_mem(&all, m->access->user, strlen(m->access->user) + 1);
+	th_buf_add(&all, m->method);
+	th_buf_add_char(&all, '\0');
+	th_buf_add(&all, name);
+	th_buf_add_char(&all, '\0');
+	th_buf_add(&all, text);
+	*ret = th_hmac_sha256(key.bytes, sizeof(key.bytes), all.ptr, all.len);
+	explicit_bzero(&key, sizeof(key));
+	return !all.failed;
 }
 
 /* HMAC, the time until which it holds, and the state in base64. */
 static void put_state(const struct th_mcp *m, const char *state, struct th_buf *out)
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
+	struct th_digest mine;
 	char hex[HEX + 1];
 
 	th_buf_printf(&text, "%llu.", (unsigned long long)(th_clock_wall_ms() + TH_MCP_STATE_MS));
 	th_base64_encode(&text, state, strlen(state));
-	seal(m, th_buf_str(&text), hex);
+	if (!seal(m, th_buf_str(&text), &mine))
+		return; /* it is none, and is refused when it comes back */
+	th_digest_hex(&mine, hex);
 	th_buf_printf(out, "%s.", hex);
 	th_buf_add(out, th_buf_str(&text));
 }
@@ -116,17 +119,22 @@ static bool read_state(struct th_mcp *m, struct th_str text)
 	struct th_buf state TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
 	struct th_str given = th_str_split(&text, '.'), rest = text, until;
 	struct th_digest mine, theirs;
-	char hex[HEX + 1];
 	int64_t until_ms;
 
-	seal(m, rest, hex);
 	until = th_str_split(&text, '.');
-	if (!th_digest_parse(given, &theirs) || !th_digest_parse(th_str_of(hex), &mine) ||
+	if (!th_digest_parse(given, &theirs) || !seal(m, rest, &mine) ||
 	    !th_digest_eq(&mine, &theirs) || !th_str_i64(until, &until_ms) ||
 	    until_ms < (int64_t)th_clock_wall_ms() || !th_base64_decode(&state, text))
 		return false;
 	m->state = copy(th_buf_str(&state));
 	return true;
+}
+
+bool th_mcp_state_of(struct th_str text, struct th_buf *out)
+{
+	(void)th_str_split(&text, '.');
+	(void)th_str_split(&text, '.');
+	return text.len && th_base64_decode(out, text);
 }
 
 bool th_mcp_read_inputs(struct th_mcp *m)

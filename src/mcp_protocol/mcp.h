@@ -190,6 +190,8 @@ void th_mcp_ask(struct th_mcp *m, struct th_str questions, const char *state);
 void th_mcp_forget_inputs(struct th_mcp *m); /* they were used: the same may be asked again */
 /* An answer of the older era.  False: nobody asked. */
 bool th_mcp_answered(struct th_mcp_session *s, const struct th_json *message);
+/* What a state says that nobody has looked at yet: only to find who can look. */
+bool th_mcp_state_of(struct th_str text, struct th_buf *out);
 /* Reads inputResponses and requestState.  False: it was answered. */
 bool th_mcp_read_inputs(struct th_mcp *m);
 
@@ -201,7 +203,8 @@ void th_mcp_dispatch(struct th_mcp *m);
 
 struct th_mcp_session {
 	struct th_mcp_session *next;
-	char id[TH_UUID_TEXT_SIZE + 1];
+	/* In a fleet the node's tag follows: what is said in it finds this node. */
+	char id[TH_UUID_TEXT_SIZE + 1 + TH_FLEET_TAG_SIZE + 1];
 	char user[TH_USER_MAX + 1];
 	const struct th_mcp_kit *kit;    /* whose session it is */
 	struct th_json_doc *initialized; /* params of initialize */
@@ -211,7 +214,11 @@ struct th_mcp_session {
 	uint64_t used_ms;
 };
 
-/* Of the request's header.  False: it names one that is not there, and was answered. */
+/* The node that has the session of the request's header, if it is another one: as keeper_of of a
+ * service. */
+bool th_mcp_session_keeper(const struct th_access *a, char ret[static TH_FLEET_TAG_SIZE + 1]);
+/* Of the request's header.  False: it names one that is not there, and was answered.  Where
+ * another node has it, and this one what the request is about, it is answered without one. */
 bool th_mcp_session_find(struct th_access *a, const struct th_mcp_kit *kit,
 			 struct th_mcp_session **ret);
 struct th_mcp_session *th_mcp_session_new(struct th_mcp *m);

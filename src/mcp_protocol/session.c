@@ -112,10 +112,25 @@ static void channel_deinit(struct th_mcp_channel *c)
 
 /* ---- sessions ---- */
 
+bool th_mcp_session_keeper(const struct th_access *a, char ret[static TH_FLEET_TAG_SIZE + 1])
+{
+	const struct th_serve_fleet *set = a->server->settings.s.fleet;
+	struct th_str id = th_http_header(a->request, "mcp-session-id");
+	char mine[TH_FLEET_TAG_SIZE + 1];
+
+	if (!set || id.len != TH_UUID_TEXT_SIZE + 1 + TH_FLEET_TAG_SIZE)
+		return false;
+	memcpy(ret, id.ptr + TH_UUID_TEXT_SIZE + 1, TH_FLEET_TAG_SIZE);
+	ret[TH_FLEET_TAG_SIZE] = '\0';
+	th_fleet_tag(set->address, mine);
+	return strcmp(mine, ret) != 0;
+}
+
 bool th_mcp_session_find(struct th_access *a, const struct th_mcp_kit *kit,
 			 struct th_mcp_session **ret)
 {
 	struct th_str id = th_http_header(a->request, "mcp-session-id");
+	char tag[TH_FLEET_TAG_SIZE + 1], named[TH_SESSION_ID_MAX + 1];
 
 	*ret = NULL;
 	if (!id.ptr)
@@ -126,6 +141,9 @@ bool th_mcp_session_find(struct th_access *a, const struct th_mcp_kit *kit,
 			*ret = s;
 			return true;
 		}
+	if (th_mcp_session_keeper(a, tag) && a->service->session_of &&
+	    a->service->session_of(a, named))
+		return true;
 	th_access_fail(a, 404, "session_not_found", "there is no such session: initialize again");
 	return false;
 }
@@ -189,6 +207,10 @@ struct th_mcp_session *th_mcp_session_new(struct th_mcp *m)
 				      .kit = m->kit,
 				      .used_ms = th_loop_now_ms(server->loop) };
 	th_uuid_text(&id, s->id);
+	if (server->settings.s.fleet) {
+		s->id[TH_UUID_TEXT_SIZE] = '-';
+		th_fleet_tag(server->settings.s.fleet->address, s->id + TH_UUID_TEXT_SIZE + 1);
+	}
 	memcpy(s->user, m->access->user, sizeof(s->user));
 	th_json_print(m->params, &text);
 	if (th_json_parse(th_buf_str(&text), &s->initialized, NULL) != TH_OK)

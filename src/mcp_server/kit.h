@@ -28,8 +28,8 @@ void th_mcp_session_answer(struct th_mcp *m, const char *id);
 /* ---- wait.c ---- */
 
 /* Answers when the session rests, or after so many seconds; tells how far it is, and asks when a
- * person must decide.  As a task: as soon as it is written. */
-void th_mcp_wait(struct th_mcp *m, struct th_hub *h, int64_t seconds);
+ * person must decide.  As a task: as soon as it is written.  `is_new`: it was begun just now. */
+void th_mcp_wait(struct th_mcp *m, struct th_hub *h, int64_t seconds, bool is_new);
 
 /* Asks about what waits in the session; answers with the session where nothing does. */
 void th_mcp_ask_decisions(struct th_mcp *m, const char *id);
@@ -52,6 +52,9 @@ void th_mcp_kit_resources(struct th_mcp *m, struct th_jw *w);
 bool th_mcp_kit_read(struct th_mcp *m, struct th_str uri);
 bool th_mcp_kit_watch(struct th_mcp_watch *w);
 extern const char th_mcp_kit_templates[];
+/* The session that a URI names, and what of it. */
+bool th_mcp_kit_named(struct th_str uri, char id[static TH_SESSION_ID_MAX + 1],
+		      struct th_str *ret_rest);
 
 /* ---- reads.c: the answer comes when the log was read ---- */
 

@@ -54,25 +54,24 @@ void th_mcp_kit_resources(struct th_mcp *m, struct th_jw *w)
 
 /* ---- by name ---- */
 
+bool th_mcp_kit_named(struct th_str uri, char id[static TH_SESSION_ID_MAX + 1],
+		      struct th_str *ret_rest)
+{
+	*ret_rest = th_str_sub(uri, strlen(ROOT), uri.len);
+	return th_str_starts(uri, TH_STR(ROOT)) && th_session_name(th_str_split(ret_rest, '/'), id);
+}
+
 /* The session that a URI names, and what of it; false: none of this user's. */
 static bool find(struct th_server *s, const char *user, struct th_str uri,
 		 char id[static TH_SESSION_ID_MAX + 1], struct th_str *ret_rest)
 {
-	struct th_str name, rest = th_str_sub(uri, strlen(ROOT), uri.len);
 	struct thole_error err;
 	char *row = NULL;
 
-	if (!th_str_starts(uri, TH_STR(ROOT)))
-		return false;
-	name = th_str_split(&rest, '/');
-	if (!name.len || name.len > TH_SESSION_ID_MAX || memchr(name.ptr, 0, name.len))
-		return false;
-	memcpy(id, name.ptr, name.len);
-	id[name.len] = '\0';
-	if (thole_runtime_session(s->rt, id, user, &row, &err) != 0)
+	if (!th_mcp_kit_named(uri, id, ret_rest) ||
+	    thole_runtime_session(s->rt, id, user, &row, &err) != 0)
 		return false;
 	thole_free(row);
-	*ret_rest = rest;
 	return true;
 }
 

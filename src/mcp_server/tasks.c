@@ -55,10 +55,8 @@ bool th_mcp_kit_task(struct th_mcp *m, struct th_str id, struct th_mcp_task *ret
 	struct th_str state;
 	char *row = NULL;
 
-	if (id.len > TH_SESSION_ID_MAX || memchr(id.ptr, 0, id.len))
+	if (!th_session_name(id, ret->id))
 		return false;
-	memcpy(ret->id, id.ptr, id.len);
-	ret->id[id.len] = '\0';
 	if (thole_runtime_session(m->access->server->rt, ret->id, m->access->user, &row, &err) != 0)
 		return false;
 	if (th_json_parse(th_str_of(row), &doc, NULL) != TH_OK) {

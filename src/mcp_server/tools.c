@@ -70,12 +70,10 @@ static bool is_mine(struct th_mcp *m, struct th_str name, char id[static TH_SESS
 	struct thole_error err;
 	char *row = NULL;
 
-	if (name.len > TH_SESSION_ID_MAX || memchr(name.ptr, 0, name.len)) {
+	if (!th_session_name(name, id)) {
 		th_mcp_text(m, TH_STR("no session has such a name"), true);
 		return false;
 	}
-	memcpy(id, name.ptr, name.len);
-	id[name.len] = '\0';
 	if (thole_runtime_session(m->access->server->rt, id, m->access->user, &row, &err) != 0) {
 		th_mcp_error(m, &err);
 		return false;
@@ -124,7 +122,7 @@ static bool goes_on(struct th_mcp *m)
 	if (was_open && thole_session_state(h->session) != THOLE_RUNNING)
 		th_mcp_session_answer(m, id); /* he has not decided */
 	else
-		th_mcp_wait(m, h, WAIT_S_DEFAULT);
+		th_mcp_wait(m, h, WAIT_S_DEFAULT, false);
 	th_server_kick(h->server);
 	return true;
 }
@@ -176,7 +174,8 @@ static void call_run(struct th_mcp *m, const void *arguments)
 		    th_json_get(m->params, "arguments") &&
 			    th_json_get(th_json_get(m->params, "arguments"), "wait_seconds")
 			? r->wait_seconds
-			: WAIT_S_DEFAULT);
+			: WAIT_S_DEFAULT,
+		    true);
 }
 
 static void call_get(struct th_mcp *m, const void *arguments)
@@ -193,7 +192,7 @@ static void call_get(struct th_mcp *m, const void *arguments)
 	if (thole_session_state(h->session) == THOLE_WAITING && th_mcp_can_decide(m))
 		th_mcp_ask_decisions(m, id);
 	else if (!h->rested_ms && s->wait_seconds && th_hub_runs(h))
-		th_mcp_wait(m, h, s->wait_seconds);
+		th_mcp_wait(m, h, s->wait_seconds, false);
 	else
 		th_mcp_session_answer(m, id);
 }
@@ -224,7 +223,7 @@ static void call_message(struct th_mcp *m, const void *arguments)
 	}
 	h->rested_ms = 0;
 	m->access->server->metrics.messages++;
-	th_mcp_wait(m, h, s->wait_seconds ? s->wait_seconds : WAIT_S_DEFAULT);
+	th_mcp_wait(m, h, s->wait_seconds ? s->wait_seconds : WAIT_S_DEFAULT, false);
 }
 
 static void call_cancel(struct th_mcp *m, const void *arguments)

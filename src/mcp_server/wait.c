@@ -11,6 +11,8 @@ struct waiting {
 	struct th_listener listener;
 	struct th_mcp *m;
 	struct th_timer timer;
+	bool unwritten; /* nobody can read of it yet: it is answered when it is written */
+	bool late;      /* and at once then */
 	char id[TH_SESSION_ID_MAX + 1];
 };
 
@@ -101,7 +103,12 @@ static void ask(struct waiting *w)
 
 static void on_time(void *ctx)
 {
-	finish(ctx);
+	struct waiting *w = ctx;
+
+	if (w->unwritten)
+		w->late = true;
+	else
+		finish(w);
 }
 
 static void on_note(struct th_listener *l, const struct thole_note *note)
@@ -113,7 +120,8 @@ static void on_note(struct th_listener *l, const struct thole_note *note)
 		return;
 	}
 	if (thole_note_kind(note) == THOLE_NOTE_EVENT) {
-		if (w->m->wants_task)
+		w->unwritten = false;
+		if (w->m->wants_task || w->late)
 			finish(w);
 		else
 			th_mcp_progress(w->m, (double)thole_note_seq(note), 0,
@@ -129,11 +137,11 @@ static void on_note(struct th_listener *l, const struct thole_note *note)
 		finish(w);
 }
 
-void th_mcp_wait(struct th_mcp *m, struct th_hub *h, int64_t seconds)
+void th_mcp_wait(struct th_mcp *m, struct th_hub *h, int64_t seconds, bool is_new)
 {
 	struct waiting *w = th_alloc(sizeof(*w));
 
-	*w = (struct waiting){ .m = m };
+	*w = (struct waiting){ .m = m, .unwritten = is_new };
 	memcpy(w->id, h->id, sizeof(w->id));
 	w->listener.fn = on_note;
 	m->ctx = w;

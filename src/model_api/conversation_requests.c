@@ -5,6 +5,7 @@
 
 #include "io/clock.h"
 #include "model_api/conversation.h"
+#include "server/fleet.h"
 
 static int begin(struct th_access *a, const char *id, const char *name, const char *items,
 		 struct th_hub **ret, struct thole_error *err)
@@ -120,7 +121,8 @@ static void on_discarded(struct th_access *a, const char *session, const struct 
 		return;
 	}
 	if (th_conversation_find(a->server, a->user, th_str_of(a->args[0]), &p)) {
-		delete_next(a, &p);
+		if (!th_forward_session(a, p.head, th_v1_conversation_delete))
+			delete_next(a, &p);
 		return;
 	}
 	th_buf_printf(&json, "{\"id\":\"%s\",\"object\":\"conversation.deleted\",\"deleted\":true}",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* service.c - /v1: agents by the APIs of model providers. */
+#include "model_api/conversation.h"
 #include "model_api/response.h"
 #include "model_api/response_internal.h"
 
@@ -32,17 +33,45 @@ static const struct th_route routes[] = {
 };
 // clang-format on
 
-/* Of the response that is named, or that is gone on from. */
+/* The newest session of a conversation, where it goes on; its metadata are in the first. */
+static bool conversation_of(const struct th_access *a, struct th_str name, bool first,
+			    char ret[static TH_SESSION_ID_MAX + 1])
+{
+	struct th_conversation p;
+
+	return th_conversation_find(a->server, a->user, name, &p) &&
+	       th_session_name(th_str_of(first ? p.first : p.head), ret);
+}
+
+/* Of the response or the conversation that a request goes on from. */
+static bool named_by_body(const struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1])
+{
+	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_str body = th_http_body(a->request);
+	struct th_str conversation = th_json_raw_get(body, "conversation");
+
+	th_response_before(body, &name);
+	if (name.len)
+		return th_response_session_of(th_buf_str(&name), ret);
+	if (th_json_raw_is_object(conversation))
+		conversation = th_json_raw_get(conversation, "id");
+	return th_json_unescape(conversation, &name) && !name.failed &&
+	       conversation_of(a, th_buf_str(&name), false, ret);
+}
+
 static bool session_of(const struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1])
 {
-	struct th_str path = th_str_of(a->route->path), name = { 0 };
+	struct th_str path = th_str_of(a->route->path), name = th_str_of(a->args[0]);
+	bool one = th_str_is(path, "/v1/conversations/{id}");
 
 	if (th_str_starts(path, TH_STR("/v1/responses/{id}")))
-		name = th_str_of(a->args[0]);
-	else if (th_str_is(path, "/v1/responses"))
-		name = th_json_raw_inside(
-		    th_json_raw_get(th_http_body(a->request), "previous_response_id"));
-	return name.len && th_response_session_of(name, ret);
+		return th_response_session_of(name, ret);
+	if (th_str_is(path, "/v1/responses"))
+		return named_by_body(a, ret);
+	if (one && strcmp(a->route->method, "GET") == 0)
+		return false; /* it is read out of the store */
+	return th_str_starts(path, TH_STR("/v1/conversations/{id}")) &&
+	       conversation_of(a, name, one && strcmp(a->route->method, "POST") == 0, ret);
 }
 
 const struct th_service th_service_models = {

@@ -114,6 +114,24 @@ static const struct th_route door_routes[] = {
 };
 // clang-format on
 
+/* What is only read is read out of the store, at any node. */
+static bool session_of(const struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1])
+{
+	struct th_uuid id;
+
+	if (strcmp(a->route->method, "GET") == 0 ||
+	    !th_str_starts(th_str_of(a->route->path), TH_STR(ONE)) ||
+	    !th_uuid_parse(th_str_of(a->args[0]), &id))
+		return false;
+	th_uuid_text(&id, ret);
+	return true;
+}
+
+static struct th_door *door(const struct th_server *s)
+{
+	return s->openhands ? &s->openhands->door : NULL;
+}
+
 /* ---- life ---- */
 
 static enum th_code begin(struct th_server *s, struct th_err *err)
@@ -176,6 +194,8 @@ static void end(struct th_server *s)
 const struct th_service th_service_openhands = {
 	.name = "openhands",
 	.doc = th_oh_doc,
+	.session_of = session_of,
+	.door = door,
 	.begin = begin,
 	.sweep = sweep,
 	.finish = finish,

@@ -2,6 +2,7 @@
 #include "server/door.h"
 
 #include "io/listen.h"
+#include "server/fleet.h"
 #include "server/service.h"
 #include "wire/authority.h"
 
@@ -27,23 +28,12 @@ static bool may_call(struct th_access *a, unsigned scope)
 	return false;
 }
 
-static size_t on_head(void *ctx, struct th_http_request *r)
+/* Which of its routes it is, and whether its caller may. */
+static size_t enter(struct th_access *a)
 {
-	struct th_door *f = ctx;
-	struct th_access *a = th_alloc(sizeof(*a));
+	const struct th_door *f = a->door;
 	bool path = false;
 
-	*a = (struct th_access){
-		.server = f->server, .request = r, .door = f, .service = f->service
-	};
-	th_http_set_data(r, a);
-	a->has_from = th_http_peer(r, &a->from);
-	f->server->metrics.requests++;
-	if (!th_door_place(a)) {
-		f->server->metrics.refused_hosts++;
-		th_access_fail(a, 403, "host", "only programs of this machine may call");
-		return 0;
-	}
 	a->route = th_route_in(f->routes, a, &path);
 	if (!a->route) { /* who has no token learns nothing of what is there */
 		if (!may_call(a, TH_SCOPE_READ))
@@ -56,9 +46,56 @@ static size_t on_head(void *ctx, struct th_http_request *r)
 	}
 	if (a->route->scope && !may_call(a, a->route->scope))
 		return 0;
-	if (!th_str_is(th_http_method(r), "GET") && !th_guard_type(a))
+	if (!th_str_is(th_http_method(a->request), "GET") && !th_guard_type(a))
 		return 0;
 	return a->route->body_max;
+}
+
+static size_t on_head(void *ctx, struct th_http_request *r)
+{
+	struct th_door *f = ctx;
+	struct th_access *a = th_alloc(sizeof(*a));
+
+	*a = (struct th_access){
+		.server = f->server, .request = r, .door = f, .service = f->service
+	};
+	th_http_set_data(r, a);
+	a->has_from = th_http_peer(r, &a->from);
+	f->server->metrics.requests++;
+	if (!th_door_place(a)) {
+		f->server->metrics.refused_hosts++;
+		th_access_fail(a, 403, "host", "only programs of this machine may call");
+		return 0;
+	}
+	return enter(a);
+}
+
+static struct th_door *find(const struct th_server *s, struct th_str name)
+{
+	for (size_t i = 0; s->services[i]; i++)
+		if (s->services[i]->door && th_str_is(name, s->services[i]->name))
+			return s->services[i]->door(s);
+	return NULL;
+}
+
+size_t th_door_passed(struct th_access *a)
+{
+	struct th_door *f = find(a->server, th_http_header(a->request, TH_DOOR_HEADER));
+
+	if (!th_guard_caller(a))
+		return 0;
+	if (!a->by_node) {
+		th_access_fail(a, 403, "scope", "only a node of the fleet may say that");
+		return 0;
+	}
+	if (!f) {
+		th_access_fail(a, 503, "other_node",
+			       "the node that has the session has no listener for this API");
+		return 0;
+	}
+	a->door = f;
+	a->service = f->service;
+	return enter(a);
 }
 
 static void on_request(void *ctx, struct th_http_request *r)
@@ -66,7 +103,8 @@ static void on_request(void *ctx, struct th_http_request *r)
 	struct th_access *a = th_http_data(r);
 
 	(void)ctx;
-	a->route->fn(a);
+	if (!th_forward_takes(a))
+		a->route->fn(a);
 }
 
 static void on_end(void *ctx, struct th_http_request *r, int status, uint64_t sent)

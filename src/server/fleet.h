@@ -9,6 +9,10 @@
  * passed on again, but refused with 421 where the session has moved meanwhile,
  * and the first node looks again.
  *
+ * What names its session in the body is passed on like the rest, when the body was
+ * read; what came to a service's own listener goes to the other node's server, with
+ * the service's name (door.c).
+ *
  * What another node has can be read here all the same, out of the store: so
  * readers are served here when that node does not answer.
  */
@@ -57,6 +61,9 @@ void th_fleet_drain(struct th_fleet *f);
 /* forward.c */
 /* The request may be another node's: true, and it is answered later, here or by that one. */
 bool th_forward_takes(struct th_access *a);
+/* A handler learned which session the request is about: the same, and here it is `here` that
+ * answers.  False: this node has it, or is alone. */
+bool th_forward_session(struct th_access *a, const char *session, th_access_fn *here);
 /* This node lacks labels that the request needs (THOLE_EPLACE): true, and a node that has them
  * answers it, or it is refused with 503. */
 bool th_forward_places(struct th_access *a, const struct thole_error *err);

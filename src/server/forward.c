@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/label.h"
 #include "server/fleet.h"
 #include "server/service.h"
 #include "wire/percent.h"
@@ -16,26 +15,35 @@ struct th_forward {
 	struct th_forward *prev, *next;
 	struct th_fleet *fleet;
 	struct th_access *access;
-	struct thole_reading *look;
+	struct th_node_find find;
+	th_access_fn *here; /* answers it where no other node does; NULL: one must */
 	struct th_fetch_id fetch;
 	struct th_passed_socket *socket; /* instead of that; NULL: none */
 	struct th_str body;              /* the request's */
 	struct th_timer again;
 	struct th_buf headers; /* of the answer */
 	int tries, status;
-	bool found;  /* somebody that lives has the session */
-	bool begun;  /* of the answer, the head was passed on */
-	bool stream; /* of events */
-	bool moved;  /* that node says that it has not got the session */
-	bool full;   /* who asked does not read */
-	/* Labels that this node lacks and that the request needs: any node that has them will do.
-	 * "": the one that has the session. */
-	char needs[2 * TH_LABELS_TEXT_MAX];
-	int64_t busy; /* sessions of the node that is chosen by them */
-	char id[TH_SESSION_ID_MAX + 1];
-	char address[TH_FLEET_TEXT_MAX + 1];
-	bool sent; /* `address` has the request */
+	bool begun;            /* of the answer, the head was passed on */
+	bool stream;           /* of events */
+	bool moved;            /* that node says that it has not got the session */
+	bool full;             /* who asked does not read */
+	bool named_by_request; /* what is looked for is asked of the service again each time */
+	bool sent;             /* the node that was found has the request */
 };
+
+static void look(void *ctx);
+
+/* The session that the request is about. */
+static bool session_of(const struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1])
+{
+	return a->service->session_of && a->service->session_of(a, ret);
+}
+
+/* The node which keeps something that the request needs. */
+static bool keeper_of(const struct th_access *a, char ret[static TH_FLEET_TAG_SIZE + 1])
+{
+	return a->service->keeper_of && a->service->keeper_of(a, ret);
+}
 
 static bool only_reads(const struct th_forward *w)
 {
@@ -59,7 +67,7 @@ struct th_forward *th_forward_next(const struct th_forward *f)
 
 const char *th_forward_address(const struct th_forward *f)
 {
-	return f->sent || f->socket ? f->address : "";
+	return f->sent || f->socket ? f->find.address : "";
 }
 
 /* ---- its end ---- */
@@ -73,7 +81,7 @@ static void forward_free(struct th_forward *w)
 	w->access->message = NULL;
 	w->access->reads = false;
 	w->access->ctx = NULL;
-	thole_reading_free(w->look);
+	th_node_find_stop(&w->find);
 	if (w->sent)
 		th_fetch_cancel(f->fetcher, w->fetch);
 	th_passed_socket_free(w->socket);
@@ -100,9 +108,10 @@ static void on_gone(struct th_access *a)
 static void answer_here(struct th_forward *w)
 {
 	struct th_access *a = w->access;
+	th_access_fn *here = w->here;
 
 	forward_free(w);
-	a->route->fn(a);
+	here(a);
 }
 
 static void refuse(struct th_forward *w, int status, const char *code, const char *why)
@@ -121,8 +130,8 @@ static void say_where(struct th_forward *w)
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_KIB);
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_KIB);
 
-	th_buf_printf(&headers, "Thole-Node: %s\r\n", w->address);
-	th_buf_printf(&text, "session %s is at the node %s", w->id, w->address);
+	th_buf_printf(&headers, "Thole-Node: %s\r\n", w->find.address);
+	th_buf_printf(&text, "session %s is at the node %s", w->find.what, w->find.address);
 	th_error_print(421, "other_node", text.ptr, &json);
 	forward_free(w);
 	th_http_reply(a->request, 421, "application/json", th_buf_str(&headers), th_buf_str(&json));
@@ -232,7 +241,7 @@ static void lose(struct th_forward *w, bool taken)
 	} else if (w->begun) {
 		forward_free(w);
 		th_http_abort(a->request);
-	} else if (only_reads(w) && !w->needs[0]) {
+	} else if (only_reads(w) && w->find.by == TH_FIND_SESSION) {
 		answer_here(w);
 	} else if (taken) {
 		refuse(w, 502, "other_node",
@@ -276,24 +285,29 @@ static void on_done(void *ctx, const struct th_fetch_result *result)
 static void send_on(struct th_forward *w)
 {
 	static const char *const passed_on[] = {
-		"content-type",      "accept",         "last-event-id", "idempotency-key",
-		"anthropic-version", "anthropic-beta", "openai-beta",   "range",
+		"content-type",         "accept",         "last-event-id", "idempotency-key",
+		"anthropic-version",    "anthropic-beta", "openai-beta",   "range",
+		"a2a-version",          "mcp-session-id", "mcp-method",    "mcp-name",
+		"mcp-protocol-version",
 	};
 	struct th_access *a = w->access;
 	struct th_buf url TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP1_HEAD_MAX);
 	struct th_buf user TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_USER_MAX);
 	struct th_buf scopes TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
-	struct th_fetch_header headers[TH_COUNT(passed_on) + 2];
+	struct th_fetch_header headers[TH_COUNT(passed_on) + 3];
 	struct th_str body = th_http_body(a->request), query = th_http_query(a->request);
 	struct th_err err = { 0 };
 	size_t count = 2;
 
-	th_buf_printf(&url, "%s%.*s%s%.*s", w->address, TH_FMT(th_http_path(a->request)),
+	th_buf_printf(&url, "%s%.*s%s%.*s", w->find.address, TH_FMT(th_http_path(a->request)),
 		      query.len ? "?" : "", TH_FMT(query));
 	th_percent_encode(th_str_of(a->user), &user);
 	th_scopes_print(a->scopes, &scopes);
 	headers[0] = (struct th_fetch_header){ "thole-node-user", th_buf_str(&user) };
 	headers[1] = (struct th_fetch_header){ "thole-node-scopes", th_buf_str(&scopes) };
+	if (a->door)
+		headers[count++] =
+		    (struct th_fetch_header){ TH_DOOR_HEADER, th_str_of(a->service->name) };
 	for (size_t i = 0; i < TH_COUNT(passed_on); i++) {
 		struct th_str value = th_http_header(a->request, passed_on[i]);
 
@@ -379,87 +393,51 @@ static void pass_socket(struct th_forward *w)
 	w->tries++;
 	w->fleet->forwarded++;
 	a->message = on_message;
-	code = th_passed_socket_new(a, w->address, th_buf_str(&identity), on_passed, w, &w->socket,
-				    &err);
+	code = th_passed_socket_new(a, w->find.address, th_buf_str(&identity), on_passed, w,
+				    &w->socket, &err);
 	explicit_bzero(identity.ptr, identity.len);
 	if (code)
 		refuse(w, 503, "other_node", err.msg);
 }
 
-/* ---- who has the session? ---- */
-
-static int on_line(void *ctx, const char *line, size_t len)
-{
-	struct th_forward *w = ctx;
-	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-
-	if (th_json_parse(th_str_n(line, len), &doc, NULL) != TH_OK)
-		return 0;
-	w->found = true;
-	snprintf(w->address, sizeof(w->address), "%.*s",
-		 TH_FMT(th_json_get_str(th_json_root(doc), "address")));
-	return 0;
-}
-
-/* ---- who could run it? ---- */
-
-/* Of those that have the labels, the one that has least to do; full ones come last. */
-static int on_node(void *ctx, const char *line, size_t len)
-{
-	struct th_forward *w = ctx;
-	const struct th_serve_fleet *set = w->access->server->settings.s.fleet;
-	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct th_buf has TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_LABELS_TEXT_MAX);
-	const struct th_json *node;
-	struct th_json_iter it;
-	struct th_str address;
-	int64_t busy, capacity;
-
-	if (!set || th_json_parse(th_str_n(line, len), &doc, NULL) != TH_OK)
-		return 0;
-	node = th_json_root(doc);
-	address = th_json_get_str(node, "address");
-	it = th_json_iter(th_json_get(node, "labels"));
-	while (th_json_next(&it))
-		th_labels_add(&has, th_json_str(it.val), " ");
-	if (th_json_get_int(node, "lease_ms", 0) == 0 ||
-	    th_json_bool(th_json_get(node, "draining"), false) || !address.len ||
-	    address.len >= sizeof(w->address) || th_str_eq(address, set->address) ||
-	    !th_labels_have(th_buf_str(&has), th_str_of(w->needs)))
-		return 0;
-	busy = th_json_get_int(th_json_get(node, "sessions"), "running", 0);
-	capacity = th_json_get_int(node, "capacity", 0);
-	if (capacity > 0 && busy >= capacity)
-		busy = INT64_MAX - 1;
-	if (w->found && busy >= w->busy)
-		return 0;
-	w->found = true;
-	w->busy = busy;
-	snprintf(w->address, sizeof(w->address), "%.*s", TH_FMT(address));
-	return 0;
-}
+/* ---- where it goes ---- */
 
 static void refuse_place(struct th_forward *w)
 {
-	char why[sizeof(w->needs) + 80];
+	char why[sizeof(w->find.what) + 80];
 
 	snprintf(why, sizeof(why),
-		 "no node that takes sessions has all the labels that this needs: %s", w->needs);
+		 "no node that takes sessions has all the labels that this needs: %s",
+		 w->find.what);
 	refuse(w, 503, thole_code_name(THOLE_EPLACE), why);
 }
 
-static void on_looked(void *ctx, int code, const struct thole_error *err)
+/* Of a session that nobody has: the node which keeps something of the request may go on with it. */
+static bool asks_keeper(struct th_forward *w)
+{
+	char tag[TH_FLEET_TAG_SIZE + 1];
+
+	if (w->find.by != TH_FIND_SESSION || w->find.found || !keeper_of(w->access, tag))
+		return false;
+	w->find.by = TH_FIND_TAG;
+	snprintf(w->find.what, sizeof(w->find.what), "%s", tag);
+	look(w);
+	return true;
+}
+
+static void on_found(void *ctx, int code, const struct thole_error *err)
 {
 	struct th_forward *w = ctx;
 	const struct th_server *s = w->access->server;
 
-	w->look = NULL;
 	if (code)
 		refuse(w, th_status_of(code), thole_code_name(code), err->text);
-	else if (w->needs[0] && !w->found)
+	else if (w->find.by == TH_FIND_LABELS && !w->find.found)
 		refuse_place(w);
-	else if (!w->found || !w->address[0] || !s->settings.s.fleet ||
-		 th_str_is(s->settings.s.fleet->address, w->address))
+	else if (asks_keeper(w))
+		;
+	else if (!w->find.found || !w->find.address[0] || !s->settings.s.fleet ||
+		 th_str_is(s->settings.s.fleet->address, w->find.address))
 		answer_here(w);
 	else if (w->access->by_node)
 		say_where(w);
@@ -472,16 +450,16 @@ static void on_looked(void *ctx, int code, const struct thole_error *err)
 static void look(void *ctx)
 {
 	struct th_forward *w = ctx;
-	struct th_server *s = w->access->server;
+	struct th_access *a = w->access;
+	struct th_server *s = a->server;
 	struct thole_error e;
+	int code;
 
-	w->found = false;
-	w->address[0] = '\0';
-	int code =
-	    thole_runtime_nodes_start(s->rt, w->needs[0] ? NULL : w->id,
-				      w->needs[0] ? on_node : on_line, on_looked, w, &w->look, &e);
-
-	if (code == THOLE_EUSAGE && !w->needs[0]) /* it is no session's id */
+	/* What a request is about may be another session by now: the newest of a conversation. */
+	if (w->named_by_request && w->tries && session_of(a, w->find.what))
+		w->find.by = TH_FIND_SESSION;
+	code = th_node_find_start(&w->find, &e);
+	if (code == THOLE_EUSAGE && w->find.by == TH_FIND_SESSION) /* it is no session's id */
 		answer_here(w);
 	else if (code)
 		refuse(w, th_status_of(e.code), thole_code_name(e.code), e.text);
@@ -489,12 +467,16 @@ static void look(void *ctx)
 		th_server_kick(s);
 }
 
-static struct th_forward *forward_new(struct th_access *a)
+static struct th_forward *forward_new(struct th_access *a, enum th_find_by by, const char *what,
+				      th_access_fn *here)
 {
 	struct th_fleet *f = a->server->fleet;
 	struct th_forward *w = th_alloc(sizeof(*w));
 
-	*w = (struct th_forward){ .fleet = f, .access = a, .next = f->first };
+	*w = (struct th_forward){ .fleet = f, .access = a, .here = here, .next = f->first };
+	th_node_find_init(&w->find, a->server, on_found, w);
+	w->find.by = by;
+	snprintf(w->find.what, sizeof(w->find.what), "%s", what);
 	th_buf_init(&w->headers, TH_HTTP1_HEAD_MAX);
 	th_timer_init(&w->again, a->server->loop, look, w);
 	if (w->next)
@@ -511,42 +493,67 @@ static struct th_forward *forward_new(struct th_access *a)
 bool th_forward_places(struct th_access *a, const struct thole_error *err)
 {
 	struct th_str text = th_str_of(err->text);
-	struct th_forward *w;
+	char needs[TH_FIND_TEXT_MAX];
 	size_t at = text.len;
 
 	/* What a node passed on already was to be run by this one. */
-	if (err->code != THOLE_EPLACE || !a->server->fleet || a->door || a->by_node ||
+	if (err->code != THOLE_EPLACE || !a->server->fleet || a->by_node ||
 	    a->server->fleet->count >= TH_FLEET_FORWARDS_MAX)
 		return false;
 	while (at > 0 && text.ptr[at - 1] != ':')
 		at--;
 	text = th_str_trim(th_str_sub(text, at, text.len));
-	if (at == 0 || !text.len || text.len >= sizeof(w->needs))
+	if (at == 0 || !text.len || text.len >= sizeof(needs))
 		return false;
-	w = forward_new(a);
-	memcpy(w->needs, text.ptr, text.len);
-	look(w);
+	snprintf(needs, sizeof(needs), "%.*s", TH_FMT(text));
+	look(forward_new(a, TH_FIND_LABELS, needs, NULL));
+	return true;
+}
+
+static bool is_here(struct th_server *s, const char *session)
+{
+	const struct th_hub *h = th_hub_find(s, session);
+
+	return h && h->session;
+}
+
+static bool has_room(struct th_access *a)
+{
+	if (a->server->fleet->count < TH_FLEET_FORWARDS_MAX)
+		return true;
+	th_access_fail(a, 503, "overloaded", "too many requests are passed on already");
+	return false;
+}
+
+bool th_forward_session(struct th_access *a, const char *session, th_access_fn *here)
+{
+	if (!a->server->fleet || is_here(a->server, session))
+		return false;
+	if (has_room(a))
+		look(forward_new(a, TH_FIND_SESSION, session, here));
 	return true;
 }
 
 bool th_forward_takes(struct th_access *a)
 {
-	struct th_server *s = a->server;
+	char what[TH_FIND_TEXT_MAX];
+	enum th_find_by by = TH_FIND_SESSION;
 	struct th_forward *w;
-	const struct th_hub *h;
-	char id[TH_SESSION_ID_MAX + 1] = "";
 
-	if (!s->fleet || !a->service->session_of || !a->service->session_of(a, id))
+	if (!a->server->fleet)
 		return false;
-	h = th_hub_find(s, id);
-	if (h && h->session)
+	if (session_of(a, what)) {
+		if (is_here(a->server, what))
+			return false;
+	} else if (keeper_of(a, what)) {
+		by = TH_FIND_TAG;
+	} else {
 		return false;
-	if (s->fleet->count >= TH_FLEET_FORWARDS_MAX) {
-		th_access_fail(a, 503, "overloaded", "too many requests are passed on already");
-		return true;
 	}
-	w = forward_new(a);
-	memcpy(w->id, id, sizeof(w->id));
+	if (!has_room(a))
+		return true;
+	w = forward_new(a, by, what, a->route->fn);
+	w->named_by_request = true;
 	look(w);
 	return true;
 }

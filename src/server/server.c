@@ -23,7 +23,11 @@ static size_t on_head(void *ctx, struct th_http_request *r)
 	th_http_set_data(r, a);
 	th_guard_from(a);
 	s->metrics.requests++;
-	if (!th_guard_place(a) || !th_route_find(a))
+	if (!th_guard_place(a))
+		return 0;
+	if (th_http_header(r, TH_DOOR_HEADER).ptr)
+		return th_door_passed(a);
+	if (!th_route_find(a))
 		return 0;
 	if (a->route->scope) {
 		if (!th_guard_caller(a))

@@ -16,6 +16,7 @@
 #include "server/access.h"
 #include "server/change.h"
 #include "server/door.h"
+#include "server/find.h"
 #include "server/hub.h"
 #include "server/log_load.h"
 #include "server/rates.h"
@@ -71,6 +72,11 @@ struct th_service {
 	/* The session that a request is about, which another node may have; false: it is about
 	 * none, or of none alone.  NULL: all are. */
 	bool (*session_of)(const struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1]);
+	/* The tag of another node that keeps in its memory what a request is about; false: none
+	 * does.  A session that a node has comes first.  NULL: the same. */
+	bool (*keeper_of)(const struct th_access *a, char ret[static TH_FLEET_TAG_SIZE + 1]);
+	/* The listener of its own; NULL: it has none now. */
+	struct th_door *(*door)(const struct th_server *s);
 	/* Each may be NULL.  At the server's start; on failure the server ends, and `free` is
 	 * called. */
 	enum th_code (*begin)(struct th_server *s, struct th_err *err);

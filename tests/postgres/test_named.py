@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests that name their session in the body: MCP, A2A, responses, conversations and OpenHands' server, asked at the node that has it not."""
+
+import json
+import pathlib
+import sys
+import uuid
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e" / "cli"))
+
+import house
+import server
+import serving
+from nodes import WithNodes
+from on_postgres import say, shell
+from test_mcp import BOTH
+from test_openhands_api import AGENT
+
+CAN_ASK = {"elicitation": {}}
+
+
+class Named(WithNodes):
+    def two(self, rules, *args, **more):
+        self.serve_rules(rules)
+        return self.node("n1", *args), self.node("n2", *args, **more)
+
+    def epochs(self):
+        """How often each session was taken, the most of all: 1 is by who began it alone."""
+        return self.postgres.sql("SELECT max(epoch) FROM thole.sessions")
+
+    def forwarded(self, node):
+        return int(node.call("GET", "/metrics", who="boss").body.decode().split("\nthole_fleet_forwarded_total ")[1].split()[0])
+
+    def owner(self, where):
+        return self.postgres.sql("SELECT DISTINCT o.node FROM thole.sessions s JOIN thole.owners o USING (owner) WHERE " + where)
+
+    # ---- MCP ----
+
+    def mcp(self, node, method, params=None, status=200, session=None, **headers):
+        sent = dict(BOTH, **headers)
+        if session:
+            sent["Mcp-Session-Id"] = session
+        answer = node.call("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}, headers=sent)
+        self.assertEqual(answer.status, status, answer)
+        return answer
+
+    def use(self, node, name, session=None, **arguments):
+        answer = self.mcp(node, "tools/call", {"name": name, "arguments": arguments}, session=session)
+        text = answer.body.decode()
+        found = json.loads(text.split("data: ")[-1]) if text.startswith("event:") else answer.json()
+        self.assertIn("structuredContent", found["result"], found)
+        return found["result"]
+
+    def test_mcp(self):
+        first, second = self.two([{"parts": say("Four.")}])
+        done = self.use(first, "run_agent", message="Two and two?")["structuredContent"]
+        name = done["session"]["session_id"]
+        said = self.use(second, "message_session", session_id=name, message="Again?")
+        self.assertEqual((said["isError"], said["structuredContent"]["output"]), (False, "Four."), said)
+        self.assertEqual(self.use(second, "get_session", session_id=name)["structuredContent"]["output"], "Four.")
+        read = self.mcp(second, "resources/read", {"uri": "thole://sessions/" + name}).json()["result"]["contents"][0]["text"]
+        self.assertEqual(json.loads(read)["output"], "Four.")
+        self.assertEqual((self.epochs(), self.forwarded(first)), ("1", 0))
+        self.assertEqual(self.forwarded(second), 3)
+        # What is another user's is not there.
+        found = second.call("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                                             "params": {"name": "get_session", "arguments": {"session_id": name}}}, who="bob", headers=BOTH).json()
+        self.assertTrue(found["result"]["isError"])
+
+    def test_sessions_of_mcp(self):
+        """A session of the protocol is in one node's memory: what is said in it at another one gets there."""
+        first, second = self.two([{"if": {"turns": {"max": 0}}, "parts": [shell("until [ -e go ]; do sleep 0.05; done")]}, {"parts": say("Four.")}])
+        began = self.mcp(first, "initialize", {"protocolVersion": "2025-11-25", "capabilities": CAN_ASK, "clientInfo": {"name": "t", "version": "1"}})
+        session = began.headers["Mcp-Session-Id"]
+        self.assertEqual(self.mcp(second, "ping", session=session).json()["result"], {})
+        self.assertEqual(second.call("GET", "/mcp", who="bob", headers={"Mcp-Session-Id": session}).status, 404)
+        # An agent's session of its node's, and one of the other node's, from both.
+        mine = self.use(second, "run_agent", session=session, agent="worker", message="Go.", wait_seconds=0)["structuredContent"]["session"]["session_id"]
+        self.assertEqual(self.owner("session_id = '%s'" % mine), "n1")
+        other = self.use(second, "run_agent", agent="worker", message="Go.", wait_seconds=0)["structuredContent"]["session"]["session_id"]
+        self.assertEqual(self.owner("session_id = '%s'" % other), "n2")
+        for name in (mine, other):
+            for node in (first, second):
+                self.assertEqual(self.use(node, "get_session", session=session, session_id=name)["structuredContent"]["session"]["state"], "running")
+            (self.work / name / "go").write_text("")
+        self.wait_for(lambda: self.state(mine) == self.state(other) == "finished")
+        self.assertEqual(self.epochs(), "1")
+        self.assertEqual(second.call("DELETE", "/mcp", headers={"Mcp-Session-Id": session}).status, 200)
+        self.mcp(first, "ping", status=404, session=session)
+        # One of a node that is gone is over: the client begins another.
+        session = self.mcp(first, "initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}).headers["Mcp-Session-Id"]
+        self.assertEqual(first.end(), 0)
+        self.assertEqual(self.mcp(second, "ping", status=404, session=session).json()["error"]["code"], "session_not_found")
+
+    def test_a_form_of_mcp(self):
+        """2026-07-28: what the client keeps for one node is opened by the other."""
+        (self.agents / "asks.yaml").write_text("name: asks\nmodel: gpt-5.4\ntools: [shell]\nrules: [{tool: shell, decide: ask}]\n")
+        first, second = self.two([{"if": {"turns": {"max": 0}}, "parts": [shell("echo x >> made")]}, {"parts": say("Done.")}])
+        meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": CAN_ASK}
+        call = {"name": "run_agent", "arguments": {"agent": "asks", "message": "Go."}, "_meta": meta}
+        headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "run_agent"}
+        asked = self.mcp(first, "tools/call", call, **headers).json()["result"]
+        self.assertEqual(asked["resultType"], "input_required", asked)
+        answers = {key: {"action": "accept", "content": {"decision": "approve"}} for key in asked["inputRequests"]}
+        call.update(inputResponses=answers, requestState=asked["requestState"])
+        done = self.mcp(second, "tools/call", call, **headers).json()["result"]
+        self.assertEqual(done["structuredContent"]["output"], "Done.", done)
+        self.assertEqual((self.epochs(), self.made(), self.forwarded(second)), ("1", ["x\n"], 1))
+        call["requestState"] = "0" * 64 + asked["requestState"][64:]
+        self.assertEqual(self.mcp(second, "tools/call", call, status=400, **headers).json()["error"]["code"], -32602)
+
+    # ---- A2A ----
+
+    def a2a(self, node, method, params, **more):
+        answer = node.good("POST", "/a2a/worker", {"jsonrpc": "2.0", "id": "q", "method": method, "params": params}, **more)
+        self.assertIn("result", answer, answer)
+        return answer["result"]
+
+    @staticmethod
+    def says(*parts, **more):
+        return {"message": dict({"messageId": "m", "role": "ROLE_USER", "parts": list(parts)}, **more)}
+
+    def test_a2a(self):
+        (self.agents / "worker.yaml").write_text("name: worker\nmodel: gpt-5.4\ntools: [shell]\nrules: [{tool: shell, decide: ask}]\n")
+        first, second = self.two([{"if": {"turns": {"max": 0}}, "parts": [shell("echo x >> made")]}, {"parts": say("Done.")}])
+        task = self.a2a(first, "SendMessage", self.says({"text": "Go."}, contextId="talk"))["task"]
+        self.assertEqual(task["status"]["state"], "TASK_STATE_INPUT_REQUIRED")
+        self.assertEqual(self.a2a(second, "GetTask", {"id": task["id"]})["status"]["state"], "TASK_STATE_INPUT_REQUIRED")
+        done = self.a2a(second, "SendMessage", self.says({"data": {"decision": "approve"}}, taskId=task["id"]))["task"]
+        self.assertEqual(done["status"]["state"], "TASK_STATE_COMPLETED")
+        # As a stream, by its context.
+        connection = second.connect()
+        connection.request("POST", "/a2a/worker", headers={"Authorization": "Bearer " + serving.TOKENS["alice"], "Content-Type": "application/json"},
+                           body=json.dumps({"jsonrpc": "2.0", "id": 5, "method": "SendStreamingMessage", "params": self.says({"text": "Again."}, contextId="talk")}))
+        parts = [f[2]["result"] for f in serving.frames(connection.getresponse())]
+        connection.close()
+        self.assertEqual(parts[-1]["statusUpdate"]["status"]["state"], "TASK_STATE_COMPLETED", parts)
+        self.assertEqual((self.epochs(), self.made(), self.forwarded(second)), ("1", ["x\n"], 3))
+
+    # ---- /v1 ----
+
+    def test_responses_and_conversations(self):
+        first, second = self.two([{"parts": say("Four.")}])
+        one = first.good("POST", "/v1/responses", {"model": "worker", "input": "Two and two?"})
+        two = second.good("POST", "/v1/responses", {"model": "worker", "input": "Again?", "previous_response_id": one["id"]})
+        self.assertEqual((two["status"], two["previous_response_id"]), ("completed", one["id"]))
+        conversation = first.good("POST", "/v1/conversations", {"items": [{"role": "user", "content": "Hello."}]})["id"]
+        path = "/v1/conversations/" + conversation
+        for node, named in ((second, conversation), (first, {"id": conversation}), (second, {"id": conversation})):
+            answer = node.good("POST", "/v1/responses", {"model": "worker", "input": "And?", "conversation": named})
+            self.assertEqual(answer["conversation"]["id"], conversation)
+        listed = [[item["id"] for item in node.good("GET", path + "/items?order=asc")["data"]] for node in (first, second)]
+        self.assertEqual(listed[0], listed[1])
+        self.assertEqual(len(listed[0]), 7)
+        second.good("POST", path + "/items", {"items": [{"role": "user", "content": "One more."}]})
+        self.assertEqual(second.good("POST", path, {"metadata": {"a": "b"}})["metadata"], {"a": "b"})
+        second.good("DELETE", path + "/items/" + listed[0][1])
+        self.assertEqual(len(first.good("GET", path + "/items")["data"]), 7)
+        self.assertEqual(self.epochs(), "1")
+        self.assertTrue(second.good("DELETE", path)["deleted"])
+        for node in (first, second):
+            self.assertEqual(node.call("GET", path).status, 404)
+        self.assertEqual(self.postgres.sql("SELECT count(*) FROM thole.sessions"), "1")
+
+    # ---- OpenHands ----
+
+    def test_openhands(self):
+        (self.agents / "asks.yaml").write_text("name: asks\nmodel: gpt-5.4\ntools: [shell]\n")
+        first, second = self.two([{"if": {"turns": {"max": 0}}, "parts": [shell("echo x >> made")]}, {"parts": say("Done.")}], "--openhands", "127.0.0.1:0")
+        third = self.node("n3")
+        doors = {node: int(node.process.stdout.readline().decode().rsplit(":", 1)[1]) for node in (first, second)}
+        name = str(uuid.uuid4())
+
+        def call(node, method, path, body=None, who="alice"):
+            port, node.port = node.port, doors[node]
+            try:
+                return node.call(method, path, body, who=who)
+            finally:
+                node.port = port
+
+        agent = dict(AGENT, llm={"model": "thole/asks"})
+        began = call(first, "POST", "/api/conversations", {"conversation_id": name, "agent": agent, "workspace": {"working_dir": "/x"},
+                                                           "confirmation_policy": {"kind": "AlwaysConfirm"}})
+        self.assertEqual(began.status, 201, began)
+        path = "/api/conversations/" + name
+        said = call(second, "POST", path + "/events", {"role": "user", "content": [{"type": "text", "text": "Go."}], "run": True})
+        self.assertEqual(said.status, 200, said)
+        self.wait_for(lambda: call(second, "GET", path).json()["execution_status"] == "waiting_for_confirmation")
+        self.assertEqual(call(second, "POST", path + "/events/respond_to_confirmation", {"accept": True}, who="runner").status, 403)
+        self.assertEqual(call(second, "POST", path + "/events/respond_to_confirmation", {"accept": True}).status, 200)
+        self.wait_for(lambda: call(second, "GET", path).json()["execution_status"] == "finished")
+        self.assertEqual((self.epochs(), self.made(), self.forwarded(first)), ("1", ["x\n"], 0))
+        # Errors are in that API's form; who is no node cannot say that he comes through a door.
+        self.assertIn("detail", call(second, "POST", path + "/run", {}, who="bob").json())
+        self.assertEqual(first.call("POST", path + "/run", {}, headers={"Thole-Node-Door": "openhands"}).status, 403)
+        # A node without that listener says so.
+        third.good("POST", "/api/sessions", {"agent": "worker", "id": str(uuid.uuid4()), "message": "Go."}, 201)
+        lonely = self.postgres.sql("SELECT session_id FROM thole.sessions WHERE agent_type = 'worker'")
+        answer = call(first, "POST", "/api/conversations/%s/run" % lonely, {})
+        self.assertEqual(answer.status, 503, answer)
+        self.assertIn("no listener for this API", answer.json()["error"]["message"])
+
+    # ---- placement ----
+
+    def test_begun_where_it_can_run(self):
+        (self.agents / "trained.yaml").write_text("name: trained\nmodel: gpt-5.4\ntools: [shell]\nlabels: [gpu]\n")
+        first, second = self.two([{"parts": say("Four.")}], "--openhands", "127.0.0.1:0", labels=["gpu"])
+        door = int(first.process.stdout.readline().decode().rsplit(":", 1)[1])
+        done = self.use(first, "run_agent", agent="trained", message="Go.")
+        self.assertEqual(done["structuredContent"]["output"], "Four.", done)
+        answer = first.good("POST", "/a2a/trained", {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": self.says({"text": "Go."})})
+        self.assertEqual(answer["result"]["task"]["status"]["state"], "TASK_STATE_COMPLETED")
+        conversation = first.good("POST", "/v1/conversations", {})["id"]
+        self.assertEqual(self.owner("agent_type = 'trained'"), "n2")
+        port, first.port = first.port, door
+        began = first.call("POST", "/api/conversations", {"agent": dict(AGENT, llm={"model": "thole/trained"}), "workspace": {"working_dir": "/x"}})
+        self.assertEqual(began.status, 201, began)
+        first.port = port
+        self.assertEqual(self.owner("agent_type = 'trained'"), "n2")
+        self.assertEqual(self.postgres.sql("SELECT count(*) FROM thole.sessions WHERE agent_type = 'trained'"), "3")
+        self.assertEqual(second.end(), 0)
+        self.assertEqual(first.call("GET", "/v1/conversations/" + conversation).status, 200)
+        refused = first.call("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                                              "params": {"name": "run_agent", "arguments": {"agent": "trained", "message": "Go."}}}, headers=BOTH)
+        self.assertEqual((refused.status, refused.json()["error"]["code"]), (503, "place"), refused)
+
+
+if __name__ == "__main__":
+    try:
+        server.programs()
+    except server.Missing as e:
+        print(f"not run: {e}")
+        sys.exit(server.SKIP)
+    house.main()
