@@ -990,7 +990,9 @@ TH_API int thole_runtime_nodes_start(struct thole_runtime *rt, const char *sessi
 
 enum thole_note_kind {
 	THOLE_NOTE_DELTA = 1 << 0, /* a piece of an answer while it streams; never written down.
-				      name: text, reasoning, arguments, refusal; text: the piece */
+				      name: text, reasoning, arguments, refusal; text: the piece.
+				      sealed: the reasoning before it is whole; text: what only
+				      its provider can read of it */
 	THOLE_NOTE_ITEM = 1 << 1,  /* a whole step of the run.  name: message_output_created,
 				      reasoning_item_created, tool_called, tool_approval_requested,
 				      tool_output, handoff_requested, handoff_occurred, and of an MCP

@@ -68,6 +68,7 @@ void th_api_on_delta(void *ctx, struct th_handle h, enum th_delta_kind kind, str
 		[TH_DELTA_REASONING] = TH_STR_INIT("reasoning"),
 		[TH_DELTA_ARGUMENTS] = TH_STR_INIT("arguments"),
 		[TH_DELTA_REFUSAL] = TH_STR_INIT("refusal"),
+		[TH_DELTA_SEALED] = TH_STR_INIT("sealed"),
 	};
 	struct thole_session *s = ctx;
 

@@ -41,4 +41,11 @@ const char th_models_doc[] =
     "`store: false` keeps the response from being read again, and its session is deleted when it "
     "is over; what it used stays. `compact` packs a conversation into one item and loses nothing "
     "of it; it makes nothing shorter. Settings (temperature and the like) hold for models named "
-    "raw; an agent has its own.\n\n";
+    "raw; an agent has its own.\n\n"
+    "`thinking` in Messages (for a model named raw its budget or effort too) gives blocks of "
+    "thinking, whole and streamed, with a signature that is to be sent back with them; reasoning "
+    "items with `encrypted_content` are the same in Responses. What a provider signed or sealed "
+    "goes back to that provider alone, through either API. A model's answer that was cut after a "
+    "part of it was streamed is asked for again: the stream goes on where the new one says the "
+    "same, and is never joined with another. Then Chat and Messages end with an error, and "
+    "Responses tells the new text with `response.output_text.done`.\n\n";

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "model_api/response_internal.h"
+#include "models/messages_seal.h"
 #include "server/fleet.h"
 
 static const char *stop_reason(const struct th_reply *r)
@@ -54,6 +55,20 @@ static void put_call(struct th_jw *w, const struct th_reply_item *item, bool inp
 	th_jw_object_end(w);
 }
 
+/* A block of thinking. */
+static void put_thinking(struct th_jw *w, const struct th_reply_item *item)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	const struct th_json *v;
+
+	if (th_json_parse(th_str_of(item->json), &doc, NULL) != TH_OK)
+		return;
+	v = th_json_root(doc);
+	th_seal_text(v, &text);
+	th_seal_put_block(w, th_buf_str(&text), th_json_get_str(v, "encrypted_content"));
+}
+
 static void text_of(const struct th_reply_item *item, struct th_buf *out)
 {
 	struct th_reply_item copy = *item;
@@ -76,6 +91,8 @@ static void print(struct th_response *p, struct th_buf *out)
 
 		if (r->items[i].kind == TH_REPLY_CALL)
 			put_call(&w, &r->items[i], true);
+		if (r->items[i].kind == TH_REPLY_REASONING && r->sealed)
+			put_thinking(&w, &r->items[i]);
 		if (r->items[i].kind != TH_REPLY_MESSAGE)
 			continue;
 		text_of(&r->items[i], &text);
@@ -159,38 +176,145 @@ static void send_stop(struct th_response *p)
 	send(p, &w, "content_block_stop");
 }
 
+/*
+ * Blocks follow each other, so one ends where another begins.  What was told in pieces is not told
+ * again when its item is whole: `part` counts the blocks that were, of each kind.
+ */
+static void close_text(struct th_response *p)
+{
+	if (!p->message.open)
+		return;
+	send_stop(p);
+	p->message.open = false;
+	p->message.part++;
+}
+
+/* `sealed`: what only its provider can read of it; empty: nothing. */
+static void close_thinking(struct th_response *p, struct th_str sealed)
+{
+	struct th_buf signature TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+
+	if (!p->reasoning.open)
+		return;
+	if (th_seal_signature(sealed, &signature))
+		send_delta(p, "signature_delta", "signature", th_buf_str(&signature));
+	send_stop(p);
+	p->reasoning.open = false;
+	p->reasoning.part++;
+}
+
+static void open_thinking(struct th_response *p)
+{
+	close_text(p);
+	send_start(p, TH_STR("{\"type\":\"thinking\",\"thinking\":\"\",\"signature\":\"\"}"));
+	p->reasoning.open = true;
+}
+
+/* Thinking of which there is no text. */
+static void tell_sealed(struct th_response *p, struct th_str sealed)
+{
+	struct th_buf block TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+	struct th_buf signature TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+	struct th_jw w = th_jw(&block);
+
+	if (th_seal_signature(sealed, &signature)) {
+		open_thinking(p);
+		close_thinking(p, sealed);
+		return;
+	}
+	close_text(p);
+	th_seal_put_block(&w, TH_STR(""), sealed);
+	send_start(p, th_buf_str(&block));
+	send_stop(p);
+	p->reasoning.part++;
+}
+
 static void delta(struct th_response *p, const char *kind, struct th_str text)
 {
-	if (strcmp(kind, "text") != 0)
+	if (strcmp(kind, "text") == 0) {
+		close_thinking(p, TH_STR(""));
+		if (!p->message.open)
+			send_start(p, TH_STR("{\"type\":\"text\",\"text\":\"\"}"));
+		p->message.open = true;
+		send_delta(p, "text_delta", "text", text);
+	} else if (strcmp(kind, "reasoning") == 0 && p->reply.sealed) {
+		if (!p->reasoning.open)
+			open_thinking(p);
+		send_delta(p, "thinking_delta", "thinking", text);
+	} else if (strcmp(kind, "sealed") == 0 && p->reply.sealed) {
+		if (p->reasoning.open)
+			close_thinking(p, text);
+		else
+			tell_sealed(p, text);
+	}
+}
+
+/* Whether it was told in pieces. */
+static bool was_told(struct th_response_part *part)
+{
+	if (!part->part)
+		return false;
+	part->part--;
+	return true;
+}
+
+static void tell_thinking(struct th_response *p, const struct th_reply_item *item)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_str sealed;
+
+	if (!p->reply.sealed || th_json_parse(th_str_of(item->json), &doc, NULL) != TH_OK)
 		return;
-	if (!p->message.open)
-		send_start(p, TH_STR("{\"type\":\"text\",\"text\":\"\"}"));
-	p->message.open = true;
-	send_delta(p, "text_delta", "text", text);
+	sealed = th_json_get_str(th_json_root(doc), "encrypted_content");
+	close_thinking(p, sealed);
+	if (was_told(&p->reasoning))
+		return;
+	th_seal_text(th_json_root(doc), &text);
+	if (text.len)
+		delta(p, "reasoning", th_buf_str(&text));
+	if (p->reasoning.open || sealed.len)
+		delta(p, "sealed", sealed);
+	(void)was_told(&p->reasoning);
+}
+
+static void tell_text(struct th_response *p, const struct th_reply_item *item)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+
+	if (was_told(&p->message))
+		return;
+	text_of(item, &text);
+	if (text.len)
+		delta(p, "text", th_buf_str(&text));
+	close_text(p);
+	(void)was_told(&p->message);
+}
+
+static void tell_call(struct th_response *p, const struct th_reply_item *item)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+	struct th_buf arguments TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+	struct th_jw w = th_jw(&text);
+
+	put_call(&w, item, false);
+	send_start(p, th_buf_str(&text));
+	if (th_json_unescape(th_json_raw_get(th_str_of(item->json), "arguments"), &arguments))
+		send_delta(p, "input_json_delta", "partial_json", th_buf_str(&arguments));
+	send_stop(p);
 }
 
 static void tell_item(struct th_response *p, const struct th_reply_item *item)
 {
-	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
-	struct th_jw w = th_jw(&text);
-
-	if (item->kind == TH_REPLY_MESSAGE) {
-		if (!p->message.open) {
-			text_of(item, &text);
-			delta(p, "text", th_buf_str(&text));
-		}
-		send_stop(p);
-		p->message.open = false;
-	} else if (item->kind == TH_REPLY_CALL) {
-		struct th_buf arguments TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
-
-		put_call(&w, item, false);
-		send_start(p, th_buf_str(&text));
-		if (th_json_unescape(th_json_raw_get(th_str_of(item->json), "arguments"),
-				     &arguments))
-			send_delta(p, "input_json_delta", "partial_json", th_buf_str(&arguments));
-		send_stop(p);
-	}
+	if (item->kind != TH_REPLY_REASONING)
+		close_thinking(p, TH_STR(""));
+	close_text(p);
+	if (item->kind == TH_REPLY_REASONING)
+		tell_thinking(p, item);
+	else if (item->kind == TH_REPLY_MESSAGE)
+		tell_text(p, item);
+	else if (item->kind == TH_REPLY_CALL)
+		tell_call(p, item);
 }
 
 static void end(struct th_response *p)
@@ -217,6 +341,13 @@ static void end(struct th_response *p)
 	send(p, &w, "message_stop");
 }
 
+/* A thought that was cut stays without a signature, and is not taken back. */
+static void again(struct th_response *p)
+{
+	close_thinking(p, TH_STR(""));
+	p->reasoning.part = p->shown.again; /* behind a text it would come too late */
+}
+
 static void fail(struct th_access *a, int status, const char *code, const char *param,
 		 const char *message)
 {
@@ -233,6 +364,7 @@ const struct th_face th_face_messages = {
 	.end = end,
 	.print = print,
 	.fail = fail,
+	.again = again,
 };
 
 void th_v1_messages(struct th_access *a)

@@ -22,8 +22,7 @@ void th_response_free(struct th_response *p)
 	free(p->functions);
 	free(p->echo);
 	free(p->items);
-	th_buf_deinit(&p->message.text);
-	th_buf_deinit(&p->reasoning.text);
+	th_buf_deinit(&p->shown.text);
 	free(p);
 }
 
@@ -177,20 +176,109 @@ static bool put_items(struct th_response *p)
 	return true;
 }
 
+/* ---- an answer in pieces ---- */
+
+/*
+ * A request whose answer was cut is made again, and that answer may be another.  What was told
+ * stays told: as long as the new one says the same, its beginning is passed over.
+ */
+
+static void set_failed(struct th_response *p, const char *why)
+{
+	p->reply.status = TH_REPLY_FAILED;
+	if (p->reply.why)
+		return;
+	p->reply.why = th_alloc(strlen(why) + 1);
+	memcpy(p->reply.why, why, strlen(why) + 1);
+}
+
+/* The two cannot be joined.  False: it is over, and p is gone. */
+static bool part_ways(struct th_response *p)
+{
+	struct thole_error err;
+
+	if (p->face->tells_whole) {
+		p->shown.holds = true;
+		return true;
+	}
+	(void)thole_session_cancel(p->hub->session, THOLE_NOW, &err);
+	set_failed(p,
+		   "the model's answer was cut after a part of it was sent, and what it said when "
+		   "it was asked again is another");
+	p->reply.fault = 502;
+	finish(p);
+	return false;
+}
+
+/* The rest of a piece, behind what was told of it before. */
+static bool pass_over(struct th_response *p, struct th_str *text)
+{
+	struct th_response_shown *s = &p->shown;
+	size_t n = TH_MIN(text->len, s->text.len - s->matched);
+
+	if (memcmp(text->ptr, s->text.ptr + s->matched, n) != 0)
+		return false;
+	s->matched += n;
+	s->again = s->matched < s->text.len;
+	*text = th_str_sub(*text, n, text->len);
+	return true;
+}
+
+static void tell_text(struct th_response *p, struct th_str text)
+{
+	struct th_response_shown *s = &p->shown;
+
+	if (s->holds)
+		return;
+	if (s->again && !pass_over(p, &text)) {
+		(void)part_ways(p);
+		return;
+	}
+	if (!text.len)
+		return;
+	th_buf_add(&s->text, text);
+	p->face->delta(p, "text", text);
+}
+
+static void tell_piece(struct th_response *p, const char *kind, struct th_str text)
+{
+	if (strcmp(kind, "text") == 0) {
+		tell_text(p, text);
+		return;
+	}
+	if (p->shown.holds_thought)
+		return;
+	p->shown.reasoning |= strcmp(kind, "reasoning") == 0;
+	p->face->delta(p, kind, text);
+}
+
+/* The model is asked again, or its answer is whole.  False: it is over, and p is gone. */
+static bool on_answer(struct th_response *p, const char *kind)
+{
+	struct th_response_shown *s = &p->shown;
+
+	if (strcmp(kind, "model_failed") == 0) {
+		s->matched = 0;
+		s->again = s->text.len > 0;
+		s->holds_thought = s->again || (s->reasoning && !p->face->again);
+		if (p->face->again)
+			p->face->again(p);
+	} else if (strcmp(kind, "model_answered") == 0) {
+		if (s->again && !s->holds && !part_ways(p))
+			return false;
+		th_buf_clear(&s->text);
+		s->again = s->reasoning = s->holds = s->holds_thought = false;
+	}
+	return true;
+}
+
 static void on_note(struct th_listener *l, const struct thole_note *note)
 {
 	struct th_response *p = TH_CONTAINER_OF(l, struct th_response, listener);
 
 	if (!note) {
-		if (p->reply.status == TH_REPLY_RUNNING) {
-			p->reply.status = TH_REPLY_FAILED;
-			if (!p->reply.why) {
-				static const char why[] = "the server ends";
-
-				p->reply.why = th_alloc(sizeof(why));
-				memcpy(p->reply.why, why, sizeof(why));
-			}
-		}
+		if (p->reply.status == TH_REPLY_RUNNING)
+			set_failed(p, "the server ends");
 		finish(p);
 		return;
 	}
@@ -198,7 +286,7 @@ static void on_note(struct th_listener *l, const struct thole_note *note)
 		return;
 	if (thole_note_kind(note) == THOLE_NOTE_DELTA) {
 		if (p->access && p->stream && p->began && !p->background)
-			p->face->delta(p, thole_note_name(note), th_str_of(thole_note_text(note)));
+			tell_piece(p, thole_note_name(note), th_str_of(thole_note_text(note)));
 		return;
 	}
 	if (thole_note_kind(note) == THOLE_NOTE_REST && p->face->tells_waiting && p->began &&
@@ -210,6 +298,8 @@ static void on_note(struct th_listener *l, const struct thole_note *note)
 	}
 	if (thole_note_kind(note) != THOLE_NOTE_EVENT || thole_note_seq(note) <= p->after ||
 	    thole_note_seq(note) <= p->reply.last_seq)
+		return;
+	if (!on_answer(p, thole_note_name(note)))
 		return;
 	th_reply_event(&p->reply, th_str_of(thole_note_json(note)));
 	if (p->empty && p->reply.status == TH_REPLY_RUNNING)

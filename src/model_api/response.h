@@ -31,9 +31,11 @@ struct th_face {
 	void (*end)(struct th_response *p);                       /* of its stream */
 	void (*print)(struct th_response *p, struct th_buf *out); /* the whole, not streamed */
 	void (*fail)(struct th_access *a, int status, const char *code, const char *param,
-		     const char *message); /* `code`, `param`: may be NULL */
-	bool tells_failure;                /* `print` can say that the run failed */
-	bool tells_waiting;                /* it has items that ask for a person's decision */
+		     const char *message);    /* `code`, `param`: may be NULL */
+	void (*again)(struct th_response *p); /* the model begins its answer anew; may be NULL */
+	bool tells_failure;                   /* `print` can say that the run failed */
+	bool tells_whole;   /* `item` has the text that was told in pieces once more */
+	bool tells_waiting; /* it has items that ask for a person's decision */
 };
 
 /* An item of a stream that was begun before it is whole. */
@@ -42,7 +44,16 @@ struct th_response_part {
 	size_t index;
 	int part; /* of the item */
 	char id[80];
+};
+
+/* What was told in pieces of an answer that is not whole yet. */
+struct th_response_shown {
 	struct th_buf text;
+	size_t matched;     /* of it, in an attempt after one that failed */
+	bool again;         /* there was one */
+	bool reasoning;     /* and reasoning was told */
+	bool holds;         /* no text is told until the answer is whole */
+	bool holds_thought; /* nor reasoning */
 };
 
 struct th_response {
@@ -74,6 +85,7 @@ struct th_response {
 	int64_t sequence, skip; /* of the next frame; those up to `skip` are not sent */
 	size_t index;           /* of the next item */
 	struct th_response_part message, reasoning;
+	struct th_response_shown shown;
 	size_t told; /* items of the reply */
 };
 

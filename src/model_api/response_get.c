@@ -106,8 +106,7 @@ static struct th_response *as_response(struct th_server *s, struct th_stored *d)
 				   .background =
 				       th_json_bool(th_json_get(d->member, "background"), false),
 				   .store = true };
-	th_buf_init(&p->message.text, TH_ANSWER_MAX);
-	th_buf_init(&p->reasoning.text, TH_ANSWER_MAX);
+	th_buf_init(&p->shown.text, TH_ANSWER_MAX);
 	d->reply = (struct th_reply){ 0 };
 	d->functions = NULL;
 	d->function_count = 0;

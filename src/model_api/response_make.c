@@ -234,13 +234,21 @@ static bool includes(const struct th_making *m, const char *what)
 	return false;
 }
 
+/* Messages: its answer has blocks of thinking. */
+static bool asks_thinking(const struct th_making *m)
+{
+	struct th_str type = th_json_get_str(th_json_get(m->b, "thinking"), "type");
+
+	return strcmp(m->face->wire, "messages") == 0 && type.len && !th_str_is(type, "disabled");
+}
+
 static void take_echo(struct th_making *m)
 {
 	struct th_response *p = m->p;
 
 	p->echo = th_alloc(m->echo.len + 1);
 	memcpy(p->echo, m->echo.ptr, m->echo.len + 1);
-	p->reply.sealed = includes(m, "reasoning.encrypted_content");
+	p->reply.sealed = includes(m, "reasoning.encrypted_content") || asks_thinking(m);
 	p->functions = th_function_names(th_json_get(m->u, "tools"), &p->function_count);
 	p->background = m->background;
 	p->store = m->store;
@@ -273,8 +281,7 @@ bool th_response_make(struct th_access *a, const struct th_order *order, struct 
 				     .skip = -1,
 				     .on_over = order->on_over,
 				     .over_ctx = order->over_ctx };
-	th_buf_init(&m.p->message.text, TH_ANSWER_MAX);
-	th_buf_init(&m.p->reasoning.text, TH_ANSWER_MAX);
+	th_buf_init(&m.p->shown.text, TH_ANSWER_MAX);
 	good = read_body(&m, order->body) && check_supported(&m) && th_making_put_echo(&m) &&
 	       th_making_read_items(&m);
 	if (good) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "model_api/response_internal.h"
+#include "models/messages_seal.h"
 
 /* ---- the object ---- */
 
@@ -185,7 +186,6 @@ static void open_message(struct th_response *p, const char *id)
 	part->open = true;
 	part->index = p->index++;
 	part->part = 0;
-	th_buf_clear(&part->text);
 	snprintf(part->id, sizeof(part->id), "%s", id);
 	snprintf(item, sizeof(item),
 		 "{\"type\":\"message\",\"id\":\"%s\",\"status\":\"in_progress\","
@@ -210,7 +210,6 @@ static void open_reasoning(struct th_response *p, const char *id)
 	part->open = true;
 	part->index = p->index++;
 	part->part = 0;
-	th_buf_clear(&part->text);
 	snprintf(part->id, sizeof(part->id), "%s", id);
 	snprintf(item, sizeof(item), "{\"type\":\"reasoning\",\"id\":\"%s\",\"summary\":[]}",
 		 part->id);
@@ -230,13 +229,11 @@ static void delta(struct th_response *p, const char *kind, struct th_str text)
 			open_message(p, id);
 			open_text(p);
 		}
-		th_buf_add(&p->message.text, text);
 		send_part(p, "response.output_text.delta", &p->message, "content_index", "delta",
 			  quoted(&q, text), true);
 	} else if (strcmp(kind, "reasoning") == 0 && !p->message.open) {
 		if (!p->reasoning.open)
 			open_reasoning(p, id);
-		th_buf_add(&p->reasoning.text, text);
 		send_part(p, "response.reasoning_summary_text.delta", &p->reasoning,
 			  "summary_index", "delta", quoted(&q, text), false);
 	}
@@ -321,8 +318,11 @@ static void tell_reasoning(struct th_response *p, const struct th_reply_item *it
 		send_item(p, "response.output_item.added", p->reasoning.index,
 			  th_str_of(item->json));
 	} else {
-		struct th_str text = quoted(&q, th_buf_str(&p->reasoning.text));
+		struct th_buf whole TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+		struct th_str text;
 
+		th_seal_text(v, &whole);
+		text = quoted(&q, th_buf_str(&whole));
 		send_part(p, "response.reasoning_summary_text.done", &p->reasoning, "summary_index",
 			  "text", text, false);
 		th_buf_printf(&part, "{\"type\":\"summary_text\",\"text\":%.*s}", TH_FMT(text));
@@ -447,5 +447,6 @@ const struct th_face th_face_responses = {
 	.print = print,
 	.fail = fail,
 	.tells_failure = true,
+	.tells_whole = true,
 	.tells_waiting = true,
 };

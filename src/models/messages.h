@@ -28,6 +28,9 @@ enum th_code th_messages_request_decode(struct th_str model, struct th_str body,
 enum th_code th_messages_request_encode(struct th_str unified, struct th_buf *out,
 					struct th_err *err);
 
+/* The effort, as an agent file names it, whose budget for thinking is at most so many tokens. */
+const char *th_messages_effort(int64_t budget);
+
 /* The toolset of 2026: each action is a tool of its own. */
 bool th_messages_is_toolset(const struct th_profile *p);
 

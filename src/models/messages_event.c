@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "models/messages_decoder.h"
+#include "models/messages_seal.h"
 
 /* All values are raw, and absent when the event has none. */
 struct event {
@@ -288,10 +289,29 @@ static void on_block(struct th_decoder *d, const struct event *ev)
 	tell_start(d, index, ev->block);
 }
 
+/* What thinking was signed with, or all that there is of it. */
+static void tell_seal(struct th_decoder *d, const struct th_block *b)
+{
+	struct th_buf sealed TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+	struct th_str start = th_buf_str(&b->start);
+	struct th_str type = th_json_raw_inside(th_json_raw_get(start, "type"));
+	bool redacted = th_str_is(type, "redacted_thinking");
+	struct th_str given =
+	    th_json_raw_inside(th_json_raw_get(start, redacted ? "data" : "signature"));
+
+	if (!redacted && !th_str_is(type, "thinking"))
+		return;
+	th_seal_of_parts(type, b->signature.len ? th_buf_str(&b->signature) : given, &sealed);
+	if (sealed.len)
+		d->fn(d->ctx, TH_DELTA_SEALED, (size_t)b->index, th_buf_str(&sealed));
+}
+
 static void on_stop(struct th_decoder *d, const struct event *ev)
 {
 	struct th_block *b = th_blocks_find(&d->blocks, index_of(d, ev));
 
+	if (b && !b->done && d->fn)
+		tell_seal(d, b);
 	if (b)
 		b->done = true;
 	d->delta.half_len = 0;

@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "models/messages.h"
 #include "models/messages_own.h"
+#include "models/messages_seal.h"
 #include "models/messages_view.h"
 #include "models/responses.h"
 
@@ -343,23 +344,38 @@ static void put_computer_call(struct th_group_writer *x, const struct th_json *i
 	th_buf_deinit(&input);
 }
 
+/* As it was signed: it came here through a client. */
+static void put_thinking(struct th_group_writer *x, const struct th_json *item)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
+
+	th_seal_text(item, &text);
+	th_seal_put_block(&x->w, th_buf_str(&text), th_json_get_str(item, "encrypted_content"));
+}
+
 /* Items of another wire's answer: its private reasoning and its own tools stay behind. */
 static enum th_code put_item(struct th_group_writer *x, const struct th_json *item,
 			     struct th_str raw, bool *open)
 {
 	struct th_str type = th_json_get_str(item, "type"), input;
+	bool thinking = th_str_is(type, "reasoning") &&
+			th_seal_is_own(th_json_get_str(item, "encrypted_content"));
 	bool message = th_str_is(type, "message"), call = th_str_is(type, "function_call"),
 	     custom = th_str_is(type, "custom_tool_call"), computer = is_computer_call(raw);
 	struct th_json_raw_iter it = th_json_raw_iter(th_json_raw_get(raw, "content"));
 	enum th_code code = TH_OK;
 
-	if (!message && !call && !custom && !computer)
+	if (!message && !call && !custom && !computer && !thinking)
 		return TH_OK;
 	if (!*open && !message)
 		open_message(x, "assistant");
 	*open = *open || !message;
 	if (computer) {
 		put_computer_call(x, item, raw);
+		return TH_OK;
+	}
+	if (thinking) {
+		put_thinking(x, item);
 		return TH_OK;
 	}
 	if (!message) {

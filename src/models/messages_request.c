@@ -63,6 +63,15 @@ static const struct effort efforts[] = {
 	{ "xhigh", "xhigh", "high", 24576 },    { "max", "max", "max", 32768 },
 };
 
+const char *th_messages_effort(int64_t budget)
+{
+	const char *name = efforts[0].name;
+
+	for (size_t i = 0; i < TH_COUNT(efforts) && efforts[i].budget <= budget; i++)
+		name = efforts[i].name;
+	return name;
+}
+
 /* What the agent file asks for, or NULL: no thinking.  The API refuses it beside a call that is
  * demanded. */
 static const struct effort *effort_of(const struct th_request_options *o)

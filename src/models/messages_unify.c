@@ -283,6 +283,25 @@ static void decode_choice(struct th_jw *w, const struct th_json *choice, struct 
 		th_jw_kbool(w, "parallel_tool_calls", false);
 }
 
+/* Thinking is an effort here; it is shown where `display` does not say otherwise. */
+static void decode_thinking(struct th_jw *w, const struct th_json *root)
+{
+	const struct th_json *thinking = th_json_get(root, "thinking");
+	const struct th_json *budget = th_json_get(thinking, "budget_tokens");
+	struct th_str type = th_json_get_str(thinking, "type");
+	struct th_str effort = th_json_get_str(th_json_get(root, "output_config"), "effort");
+
+	if (!type.len || th_str_is(type, "disabled"))
+		return;
+	if (!effort.len)
+		effort =
+		    th_str_of(th_json_is_null(budget) ? "high" /* as the API has it */
+						      : th_messages_effort(th_json_int(budget, 0)));
+	th_jw_kstr(w, "effort", effort);
+	if (!th_str_is(th_json_get_str(thinking, "display"), "omitted"))
+		th_jw_kstr(w, "summary", TH_STR("auto"));
+}
+
 /* Whether the settings say all that the body's member does. */
 static bool is_said(struct th_str key, struct th_str val, struct th_str ours)
 {
@@ -315,6 +334,7 @@ static void decode_rest(struct th_jw *w, const struct th_json *root, struct th_s
 			th_jw_kraw(&s, settings[i].ours, val);
 	}
 	decode_choice(&s, th_json_get(root, "tool_choice"), th_json_raw_get(body, "tool_choice"));
+	decode_thinking(&s, root);
 	if (format.len && format.ptr[0] == '{')
 		th_jw_kraw(&s, "format", format);
 	th_jw_object_end(&s);

@@ -2,6 +2,7 @@
 #include "models/messages_view.h"
 
 #include "base/limits.h"
+#include "models/messages_seal.h"
 #include "models/responses.h"
 
 struct th_str th_messages_raw_str(struct th_str object, const char *key)
@@ -216,9 +217,11 @@ static void view_result(struct th_jw *w, struct th_str block)
 		th_jw_kraw(w, "is_error", error);
 }
 
-static void view_thinking(struct th_jw *w, struct th_str block)
+static void view_thinking(struct th_jw *w, struct th_str block, struct th_str type)
 {
 	struct th_str text = th_json_raw_get(block, "thinking");
+	struct th_buf sealed TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+	const char *member = th_str_is(type, "thinking") ? "signature" : "data";
 
 	th_jw_kstr(w, "type", TH_STR("reasoning"));
 	th_jw_key(w, TH_STR("summary"));
@@ -230,6 +233,9 @@ static void view_thinking(struct th_jw *w, struct th_str block)
 		th_jw_object_end(w);
 	}
 	th_jw_array_end(w);
+	th_seal_of_parts(type, th_messages_raw_str(block, member), &sealed);
+	if (sealed.len)
+		th_jw_kstr(w, "encrypted_content", th_buf_str(&sealed));
 }
 
 void th_messages_put_view(struct th_jw *w, struct th_str block, struct th_str role)
@@ -244,7 +250,7 @@ void th_messages_put_view(struct th_jw *w, struct th_str block, struct th_str ro
 	else if (th_str_is(type, "tool_result") && th_messages_raw_str(block, "tool_use_id").ptr)
 		view_result(w, block);
 	else if (th_messages_is_among(type, thinking))
-		view_thinking(w, block);
+		view_thinking(w, block, type);
 	else
 		view_message(w, block, role);
 }
@@ -296,6 +302,17 @@ static void block_result(struct th_jw *w, struct th_str item)
 	th_jw_object_end(w);
 }
 
+static void block_thinking(struct th_jw *w, const struct th_json *item)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
+	struct th_str sealed = th_json_get_str(item, "encrypted_content");
+
+	if (!sealed.len)
+		return;
+	th_seal_text(item, &text);
+	th_seal_put_block(w, th_buf_str(&text), sealed);
+}
+
 void th_messages_put_blocks(struct th_jw *w, const struct th_json *item, struct th_str raw)
 {
 	struct th_str type = th_messages_raw_str(raw, "type"),
@@ -306,6 +323,8 @@ void th_messages_put_blocks(struct th_jw *w, const struct th_json *item, struct 
 		block_call(w, item);
 	} else if (th_str_is(type, "function_call_output")) {
 		block_result(w, raw);
+	} else if (th_str_is(type, "reasoning")) {
+		block_thinking(w, item);
 	} else if (th_str_is(type, "message") && content.len && content.ptr[0] == '"') {
 		th_jw_object(w);
 		th_jw_kstr(w, "type", TH_STR("text"));

@@ -10,8 +10,8 @@
 
 /* A block as an item: its members only, so that others can follow. */
 void th_messages_put_view(struct th_jw *w, struct th_str block, struct th_str role);
-/* An item as a block, or as several.  Nothing for reasoning: without its signature it would not be
- * taken. */
+/* An item as a block, or as several.  Nothing for reasoning that nobody has
+ * signed: it would not be taken. */
 void th_messages_put_blocks(struct th_jw *w, const struct th_json *item, struct th_str raw);
 /* A part with a picture or a file by its URL (input_image, input_file) as a block.  False: it is
  * none, and nothing was written. */

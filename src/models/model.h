@@ -246,7 +246,8 @@ enum th_delta_kind {
 	TH_DELTA_REASONING,
 	TH_DELTA_ARGUMENTS,
 	TH_DELTA_ITEM,
-	TH_DELTA_REFUSAL
+	TH_DELTA_REFUSAL,
+	TH_DELTA_SEALED /* of the reasoning before it, whole, as its item's encrypted_content */
 };
 typedef void th_delta_fn(void *ctx, enum th_delta_kind kind, size_t output_index,
 			 struct th_str text);

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "core/native.h"
 #include "models/format.h"
+#include "models/messages_seal.h"
 #include "models/responses_writer.h"
 
 #define ID_MAX 64 /* characters of an id that the API takes */
@@ -50,9 +51,12 @@ static bool is_reasoning(struct th_str item)
 static bool is_readable(const struct th_request_options *o, struct th_str reasoning)
 {
 	struct th_str content = th_json_raw_get(reasoning, "content");
+	struct th_str sealed = th_writer_raw_str(reasoning, "encrypted_content");
 
 	/* OpenAI's own takes no text for what it has not sealed. */
-	return th_request_stores(o) || th_writer_raw_str(reasoning, "encrypted_content").len ||
+	if (th_seal_is_own(sealed)) /* another API's */
+		return false;
+	return th_request_stores(o) || sealed.len ||
 	       (!o->profile->strict && content.len && content.ptr[0] == '[' &&
 		!th_writer_is_empty_list(content));
 }

@@ -214,6 +214,10 @@ static void on_item_done(struct th_decoder *d, const struct event *ev, const str
 	if (!d->fn || again || th_json_parse(ev->item, &doc, NULL))
 		return;
 	d->fn(d->ctx, TH_DELTA_ITEM, (size_t)item->index, ev->item);
+	if (th_str_is(th_json_get_str(th_json_root(doc), "type"), "reasoning") &&
+	    th_json_get_str(th_json_root(doc), "encrypted_content").len)
+		d->fn(d->ctx, TH_DELTA_SEALED, (size_t)item->index,
+		      th_json_get_str(th_json_root(doc), "encrypted_content"));
 	th_json_free(doc);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
+#include "models/messages_seal.h"
 
 static char *copy(struct th_str s)
 {
@@ -92,13 +93,20 @@ static void add_message(struct th_reply *r, const struct th_json *item)
 	add_item(r, TH_REPLY_MESSAGE, &json);
 }
 
-static void add_reasoning(struct th_reply *r, const struct th_json *item)
+/* `raw`: the provider's own form of the answer, in which it is the nth. */
+static void add_reasoning(struct th_reply *r, const struct th_json *item, const struct th_json *raw,
+			  size_t nth)
 {
+	struct th_buf seal TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
 	struct th_jw w = th_jw(&json);
 	const struct th_json *summary = th_json_get(item, "summary");
 	struct th_str sealed = th_json_get_str(item, "encrypted_content");
 
+	if (r->sealed && !sealed.len) {
+		th_seal_of_answer(raw, nth, &seal);
+		sealed = th_buf_str(&seal);
+	}
 	th_jw_object(&w);
 	th_jw_kstr(&w, "type", TH_STR("reasoning"));
 	put_id(r, &w, "rs");
@@ -321,6 +329,7 @@ static void on_answer(struct th_reply *r, const struct th_json *data)
 {
 	struct th_json_iter it = th_json_iter(th_json_get(data, "items"));
 	const struct th_json *usage = th_json_get(data, "usage");
+	size_t reasonings = 0;
 
 	r->tokens_in += th_json_get_int(usage, "input", 0);
 	r->tokens_cached += th_json_get_int(usage, "cached", 0);
@@ -333,7 +342,7 @@ static void on_answer(struct th_reply *r, const struct th_json *data)
 		if (th_str_is(type, "message")) {
 			add_message(r, it.val);
 		} else if (th_str_is(type, "reasoning")) {
-			add_reasoning(r, it.val);
+			add_reasoning(r, it.val, th_json_get(data, "raw"), reasonings++);
 		} else if (th_str_is(type, "mcp_call") || th_str_is(type, "web_search_call") ||
 			   th_str_is(type, "file_search_call") ||
 			   th_str_is(type, "code_interpreter_call") ||

@@ -171,7 +171,8 @@ static void on_delta(struct stream *s, const struct thole_note *note)
 	struct th_buf frame TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
 	struct th_jw w = th_jw(&frame);
 
-	if (!s->deltas || s->full)
+	/* What only a provider can read says nothing to who watches. */
+	if (!s->deltas || s->full || strcmp(thole_note_name(note), "sealed") == 0)
 		return;
 	th_buf_add_cstr(&frame, "event: delta\ndata: ");
 	th_jw_object(&w);

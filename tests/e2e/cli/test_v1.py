@@ -2,10 +2,13 @@
 """thole serve under /v1: the Responses, Chat Completions and Messages APIs, as their clients use them."""
 
 import base64
+import contextlib
 import json
 import pathlib
+import re
 import socket
 import sqlite3
+import threading
 import unittest
 
 import house
@@ -24,6 +27,49 @@ def socket_of_nobody():
 
 def shell(command):
     return {"function_call": {"name": "shell", "arguments": {"command": command}}}
+
+
+class Cutter:
+    """A model whose first answer ends in the middle, and whose second says `second`."""
+
+    def __init__(self, first, second):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = "http://127.0.0.1:%d/v1" % self.listener.getsockname()[1]
+        self.thread = threading.Thread(target=self.run, args=(first, second))
+        self.thread.start()
+
+    @staticmethod
+    def events(text, whole):
+        item = {"type": "message", "id": "msg_1", "status": "in_progress", "role": "assistant", "content": []}
+        yield {"type": "response.created", "response": {"id": "resp_1", "object": "response", "status": "in_progress", "model": "gpt-5.4", "output": []}}
+        yield {"type": "response.output_item.added", "output_index": 0, "item": item}
+        yield {"type": "response.content_part.added", "item_id": "msg_1", "output_index": 0, "content_index": 0,
+               "part": {"type": "output_text", "text": "", "annotations": []}}
+        for word in re.findall(r"\S+ ?", text):
+            yield {"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0, "content_index": 0, "delta": word}
+        done = dict(item, status="completed", content=[{"type": "output_text", "text": text, "annotations": []}])
+        if whole:
+            yield {"type": "response.output_item.done", "output_index": 0, "item": done}
+            yield {"type": "response.completed", "response": {"id": "resp_1", "object": "response", "status": "completed", "model": "gpt-5.4", "output": [done],
+                                                             "usage": {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}}}
+
+    def run(self, first, second):
+        for text, whole in ((first, False), (second, True)):
+            connection, _ = self.listener.accept()
+            with connection, connection.makefile("rb") as reader:
+                length = 0
+                while (line := reader.readline().strip()):
+                    if line.lower().startswith(b"content-length:"):
+                        length = int(line.split(b":")[1])
+                reader.read(length)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")
+                for number, event in enumerate(self.events(text, whole)):
+                    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it hears no more of an answer that is another
+                        connection.sendall(("event: %s\ndata: %s\n\n" % (event["type"], json.dumps(dict(event, sequence_number=number)))).encode())
+
+    def end(self):
+        self.thread.join(house.SECONDS)
+        self.listener.close()
 
 
 class Face(serving.Served):
@@ -492,6 +538,96 @@ class Others(Face):
                      {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call["id"], "content": "rain"}]}]
         answer = self.good_call("POST", "/v1/messages", dict(body, messages=messages, tools=tools))
         self.assertEqual(answer["content"][-1]["text"], "Rain.")
+
+    def thinking_of(self, body):
+        """The blocks of an answer that is whole, and those of a stream."""
+        whole = self.good_call("POST", "/v1/messages", body)["content"]
+        blocks, open_block = [], None
+        for name, data in self.frames("/v1/messages", body):
+            if name == "content_block_start":
+                self.assertIsNone(open_block, "a block begins in another")
+                open_block = data["content_block"]
+                self.assertEqual(data["index"], len(blocks))
+            elif name == "content_block_delta":
+                member = {"thinking_delta": "thinking", "signature_delta": "signature", "text_delta": "text", "input_json_delta": "partial_json"}[data["delta"]["type"]]
+                open_block[member] = open_block.get(member, "") + data["delta"][member]
+            elif name == "content_block_stop":
+                blocks.append(open_block)
+                open_block = None
+        return whole, blocks
+
+    def test_messages_with_thinking(self):
+        """Its blocks come signed, and go back to the provider that can check them, whichever API it has."""
+        self.env.update(ANTHROPIC_API_KEY=house.KEY)
+        self.begin([{"reasoning": "Hm."}, CALL], [{"text": "Rain."}], models="claude-sonnet-4-5, gpt-5.4")
+        tools = [{"name": "get_weather", "description": "The weather.", "input_schema": WEATHER["parameters"]}]
+        asked = [{"role": "user", "content": "Oslo?"}]
+        for model in ("claude-sonnet-4-5", "gpt-5.4"):
+            body = {"model": model, "max_tokens": 4000, "tools": tools, "thinking": {"type": "enabled", "budget_tokens": 1024}}
+            whole, streamed = self.thinking_of(dict(body, messages=asked))
+            self.assertEqual([b["type"] for b in whole], ["thinking", "tool_use"])
+            self.assertEqual([(b["type"], b.get("thinking")) for b in streamed], [("thinking", "Hm."), ("tool_use", None)])
+            self.assertEqual((whole[0]["thinking"], bool(whole[0]["signature"])), ("Hm.", True))
+            self.assertTrue(streamed[0]["signature"])
+            again = asked + [{"role": "assistant", "content": whole},
+                             {"role": "user", "content": [{"type": "tool_result", "tool_use_id": whole[1]["id"], "content": "rain"}]}]
+            self.assertEqual(self.good_call("POST", "/v1/messages", dict(body, messages=again))["content"][-1]["text"], "Rain.")
+            sent = self.sent()
+            if model == "gpt-5.4":
+                sealed = [i["encrypted_content"] for i in sent["input"] if i.get("type") == "reasoning"]
+                self.assertEqual([whole[0]["signature"]], ["thole.other." + s for s in sealed])
+            else:
+                self.assertEqual((sent["thinking"], sent["messages"][1]["content"][0]), ({"type": "enabled", "budget_tokens": 1024}, whole[0]))
+        self.assertNotIn("thinking", [b["type"] for b in self.good_call("POST", "/v1/messages", dict(body, thinking={"type": "disabled"}, messages=asked))["content"]])
+
+    def told(self, path, body, second):
+        """All that a stream said in pieces, and how it ended, where the model was cut after "One two "."""
+        cutter = Cutter("One two ", second)
+        self.env.update(OPENAI_BASE_URL=cutter.url)
+        self.serve_http("--workspaces", self.work)
+        try:
+            found = self.frames(path, dict(body, model="gpt-5.4"))
+        finally:
+            self.assertEqual(self.end_http(), 0)
+            cutter.end()
+        pieces = ""
+        for name, data in found:
+            if path == "/v1/chat/completions" and data != "[DONE]":
+                pieces += "".join(c["delta"].get("content") or "" for c in data.get("choices", ()))
+            elif name == "content_block_delta":
+                pieces += data["delta"]["text"]
+            elif name == "response.output_text.delta":
+                pieces += data["delta"]
+        return pieces, found
+
+    def test_an_answer_that_was_begun_twice(self):
+        """What was told is not told again, and never joined with another answer."""
+        config = pathlib.Path(self.env["XDG_CONFIG_HOME"]) / "thole" / "config.yaml"
+        config.write_text("serve:\n  models: [gpt-5.4]\n")
+        asked = {"messages": [{"role": "user", "content": "Count."}], "max_tokens": 100}
+        for path, body in (("/v1/chat/completions", asked), ("/v1/messages", asked), ("/v1/responses", {"input": "Count."})):
+            with self.subTest(path=path):
+                self.assertEqual(self.told(path, body, "One two three.")[0], "One two three.")
+                pieces, found = self.told(path, body, "Three two one.")
+                self.assertEqual(pieces, "One two ")
+                if path == "/v1/responses":
+                    done, = [data for name, data in found if name == "response.output_text.done"]
+                    self.assertEqual((done["text"], found[-2][0]), ("Three two one.", "response.completed"))
+                else:
+                    self.assertIn("was cut after a part of it was sent", found[-1][1]["error"]["message"])
+
+    def test_thinking_through_responses(self):
+        """What Anthropic signed goes through a client of the Responses API, and back."""
+        self.env.update(ANTHROPIC_API_KEY=house.KEY)
+        self.begin([{"reasoning": "Hm."}, CALL], [{"text": "Rain."}], models="claude-sonnet-4-5")
+        body = {"model": "claude-sonnet-4-5", "reasoning": {"effort": "low"}, "tools": [WEATHER], "max_output_tokens": 8000, "include": ["reasoning.encrypted_content"]}
+        asked = [{"role": "user", "content": "Oslo?"}]
+        items = self.respond(input=asked, **body)["output"]
+        self.assertEqual([i["type"] for i in items], ["reasoning", "function_call"])
+        answer = self.respond(input=asked + items + [{"type": "function_call_output", "call_id": items[1]["call_id"], "output": "rain"}], **body)
+        self.assertEqual(answer["output"][-1]["content"][0]["text"], "Rain.")
+        block = self.sent()["messages"][1]["content"][0]
+        self.assertEqual((block["type"], block["thinking"], "thole.thinking." + block["signature"]), ("thinking", "Hm.", items[0]["encrypted_content"]))
 
 
 if __name__ == "__main__":

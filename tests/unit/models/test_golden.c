@@ -130,7 +130,7 @@ static void run_request(struct th_str head, struct th_str input, struct th_str e
 static const char *const kinds[] = {
 	[TH_DELTA_TEXT] = "text",           [TH_DELTA_REASONING] = "reasoning",
 	[TH_DELTA_ARGUMENTS] = "arguments", [TH_DELTA_ITEM] = "item",
-	[TH_DELTA_REFUSAL] = "refusal",
+	[TH_DELTA_REFUSAL] = "refusal",     [TH_DELTA_SEALED] = "sealed",
 };
 
 static void hear(void *ctx, enum th_delta_kind kind, size_t index, struct th_str text)
