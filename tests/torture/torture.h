@@ -119,9 +119,10 @@ struct tracer {
 	long nr; /* where: number of the system call, and whether before or after it */
 	bool before;
 	const char *session; /* RUNTIME: the executor of this session dies with it; NULL: not */
-	/* The stops count until the model has been asked so often; NULL: to the end. */
+	/* The stops count from when the model has been asked `asked_min` times until it is asked
+	 * `asked_max` times; NULL: all. */
 	const atomic_uint *asked;
-	unsigned asked_max;
+	unsigned asked_min, asked_max;
 	/* private */
 	pid_t target; /* process whose stops count; 0: not there yet */
 	pid_t root;

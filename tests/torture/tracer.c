@@ -267,10 +267,13 @@ static void on_syscall(struct tracer *t, struct traced *task)
 	    info.instruction_pointer < t->loader_to)
 		return;
 	t->loading = false;
-	if (t->asked && atomic_load(t->asked) >= t->asked_max) {
+	unsigned asked = t->asked ? atomic_load(t->asked) : 0;
+	if (t->asked && asked >= t->asked_max) {
 		t->over = true;
 		return;
 	}
+	if (asked < t->asked_min)
+		return;
 	bool before = (near || t->stops != STOPS_ALL) && info.op == PTRACE_SYSCALL_INFO_ENTRY;
 	if (before) {
 		task->nr = (long)info.entry.nr;

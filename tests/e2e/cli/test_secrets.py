@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Secrets that an agent uses and never sees: what the servers of a made internet get, what comes back, and that no byte
-written anywhere has a value."""
+written anywhere has a value.
+
+THOLE_CANARIES: how many secrets are looked for (default 60); THOLE_CANARIES_SEED: which."""
 
 import internet
 
@@ -60,7 +62,7 @@ class Secrets(house.House):
         self.agent.write_text(json.dumps(dict({"name": "a", "tools": ["shell", "bash", "write_file", "read_file"]}, **agent)))
 
     def act(self, *commands, name="n", options=()):
-        lines = [c if c.startswith(("bash ", "read_file ")) else "shell " + json.dumps({"command": c}) for c in commands] + ["done good"]
+        lines = [c if c.startswith(("bash ", "python ", "read_file ")) else "shell " + json.dumps({"command": c}) for c in commands] + ["done good"]
         self.good("run", "-m", "human/human", "-s", name, "-a", self.agent, *options, "go", stdin="\n".join(lines) + "\n")
         return [e["data"]["output"] for e in self.events(name) if e["kind"] == "outcome"]
 
@@ -149,19 +151,35 @@ class Secrets(house.House):
 
     def test_canaries(self):
         """Many secrets, used and echoed, then printed: none in any byte that was written."""
-        rng = random.Random(7)
-        names = ["S%02d" % i for i in range(60)]
+        rng, left = random.Random(int(os.environ.get("THOLE_CANARIES_SEED", "7"))), int(os.environ.get("THOLE_CANARIES", "60"))
+        while left > 0:
+            self.canaries(rng, min(left, 60))
+            left -= 60
+            if left > 0:  # the next ones have a home of their own
+                self.tearDown()
+                self.setUp()
+
+    def canaries(self, rng, count):
+        names = ["S%02d" % i for i in range(count)]
         values = ["".join(rng.choices(string.ascii_letters + string.digits + "+/=\"\\ ", k=rng.randint(8, 60))).strip() + "XYZ" for _ in names]
-        self.say(net=["good.example"], secrets={n: {"hosts": ["good.example"], "headers": ["x-key"]} for n in names})
+        used = rng.sample(range(count), min(count, 20))
+        self.say(net=["good.example"], tools=["shell", "bash", "python", "read_file"],
+                 secrets={n: {"hosts": ["good.example"], "headers": ["x-key"]} for n in names})
         self.env.update(zip(names, values))
         (self.work / "all").write_text("\n".join(values))
-        out = self.act("for n in %s; do eval v=\\$$n; curl -sS -H \"X-Key: $v\" https://good.example/echo; done" % " ".join(names[:20]),
-                       "cat all", "od -An -tx1 all | tr -d ' \\n'; base64 -w0 all", 'bash {"command": "cat all"}')
+        (self.work / "name-of").mkdir()
+        (self.work / "name-of" / values[0].replace("/", "_")).touch()  # a value may be a file's name, too
+        out = self.act("for n in %s; do eval v=\\$$n; curl -sS -H \"X-Key: $v\" https://good.example/echo; done" % " ".join(names[i] for i in used),
+                       "cat all", "od -An -tx1 all | tr -d ' \\n'; base64 -w0 all", 'bash {"command": "cat all; cat all >&2; ls name-of"}',
+                       'python {"code": "import base64, json\\nt = open(\'all\').read()\\nprint(t, json.dumps(t), base64.urlsafe_b64encode(t.encode()))\\nt"}',
+                       'read_file {"path": "all"}')
         (self.work / "all").unlink()
-        self.assertEqual([a["headers"].get("X-Key") for a in self.server.asked], values[:20])
+        shutil.rmtree(self.work / "name-of")
+        self.assertEqual([a["headers"].get("X-Key") for a in self.server.asked], [values[i] for i in used])
         for o in out:
             for v in values:
-                self.assertNotIn(v, o)
+                self.assertNotIn(v, json.dumps(o))
+                self.assertNotIn(v, str(o))
         self.assert_nowhere(values)
 
     def test_the_process_list_and_environments(self):
