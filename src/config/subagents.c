@@ -152,6 +152,8 @@ static void put_inherited(const struct loading *x, struct th_jw *w)
 
 	put_strs("approve", &agent->approve, w);
 	put_strs("quarantine", &agent->quarantine, w);
+	if (agent->quarantine_model.len)
+		th_jw_kstr(w, "quarantine_model", agent->quarantine_model);
 	if (agent->approve_seconds)
 		th_jw_kint(w, "approve_seconds", agent->approve_seconds);
 	if (agent->rules.count) {

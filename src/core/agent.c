@@ -297,6 +297,8 @@ static const struct th_field agent_fields[] = {
 	  "patterns of tools whose results the model never sees: a request of its own, without "
 	  "tools, reads them, and its short answer takes their place",
 	  NULL, NULL, false, 0 },
+	{ "quarantine_model", AT(quarantine_model), TH_FIELD_str, TH_NONEMPTY,
+	  "the model that reads these; default: the agent's own", NULL, NULL, false, 0 },
 	{ "approve_seconds", AT(approve_seconds), TH_FIELD_int, TH_POSITIVE,
 	  "how long a call waits for a decision before it is refused, also while the session is "
 	  "closed; default: no limit",

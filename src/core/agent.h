@@ -239,14 +239,15 @@ struct th_agent {
 	struct th_agent_computer *computer;
 	struct th_agent_limits *limits;
 	struct th_strs tools; /* names; absent: the four of DESIGN.md section 8; ["none"]: none */
-	struct th_objects commands;    /* struct th_agent_command; `tools` names those it has */
-	struct th_objects mcp_servers; /* struct th_agent_mcp */
-	struct th_strs approve;        /* tools whose calls a person must approve; "all" */
-	struct th_strs quarantine;     /* patterns of tools whose results another request reads */
-	int64_t approve_seconds;       /* how long that is waited for; 0: for ever */
-	struct th_strs environment;    /* NAME=value for commands, beside a small clean default */
-	struct th_str workspace;       /* empty: the current folder */
-	struct th_str secrets;         /* raw: core/agent_secret.h */
+	struct th_objects commands;     /* struct th_agent_command; `tools` names those it has */
+	struct th_objects mcp_servers;  /* struct th_agent_mcp */
+	struct th_strs approve;         /* tools whose calls a person must approve; "all" */
+	struct th_strs quarantine;      /* patterns of tools whose results another request reads */
+	struct th_str quarantine_model; /* who answers that; empty: the session's own */
+	int64_t approve_seconds;        /* how long that is waited for; 0: for ever */
+	struct th_strs environment;     /* NAME=value for commands, beside a small clean default */
+	struct th_str workspace;        /* empty: the current folder */
+	struct th_str secrets;          /* raw: core/agent_secret.h */
 	struct th_str net; /* raw: the network of commands and of a private desktop, th_net_parse */
 	struct th_str untrusted; /* raw: core/origin.h */
 	bool net_ask;    /* a person is asked about a host that net, a list, does not have */

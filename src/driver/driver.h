@@ -70,7 +70,8 @@ struct th_session_config {
 	const struct th_agent *agent;
 	struct th_resolved_model first;
 	const struct th_resolved_model
-	    *fallback; /* as many as agent->fallback names, in its order */
+	    *fallback;                          /* as many as agent->fallback names, in its order */
+	const struct th_resolved_model *reader; /* agent->quarantine_model; NULL: none is named */
 	const struct th_tool_row *tools;
 	size_t tool_count;
 	bool has_computer;
@@ -80,6 +81,8 @@ struct th_session_config {
 	const struct th_session_config *members; /* the other agents of the team; [0] is agent 1 */
 	size_t member_count;                     /* number of agents in the team, minus one */
 };
+/* Its place among the models, for th_model_call: behind the fallback list. */
+size_t th_config_reader_at(const struct th_session_config *o);
 const struct th_session_config *th_config_member(const struct th_session_config *o, size_t agent);
 
 /* An observer gets events when they are durable, and deltas as they stream (never logged). */

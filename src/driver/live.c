@@ -33,6 +33,12 @@ struct th_ticket th_live_ticket_of(const struct th_live *l, enum th_ticket_kind 
 	return (struct th_ticket){ l->index, l->generation, seq, kind, 0 };
 }
 
+size_t th_config_reader_at(const struct th_session_config *o)
+{
+	assert(o->reader);
+	return 1 + o->agent->fallback.count;
+}
+
 const struct th_session_config *th_config_member(const struct th_session_config *o, size_t agent)
 {
 	return agent == 0 || agent > o->member_count ? o : &o->members[agent - 1];

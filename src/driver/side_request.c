@@ -153,7 +153,7 @@ static enum th_code transmit(struct th_live *l, struct th_side_request *r, struc
 		.profile = r->ask.options.profile,
 		.base_url = r->ask.base_url,
 		.agent = l->speaks,
-		.model_at = l->model_at,
+		.model_at = r->ask.reader ? th_config_reader_at(l->session_config) : l->model_at,
 		.grounder = kind->own_key,
 		.settings = l->session_config->agent->settings,
 		.path = th_buf_str(&r->path),

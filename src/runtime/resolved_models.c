@@ -103,6 +103,27 @@ static enum th_code check_computer(const struct making *m, const struct th_profi
 	return TH_OK;
 }
 
+/* A model that gets nothing of the session but texts to read. */
+static enum th_code choose_reader(const struct making *m, size_t at, struct th_err *err)
+{
+	struct th_resolved_model *c = &m->all->list[at];
+	struct th_composed alone;
+	struct th_match match;
+	enum th_code code = th_model_compose(m->config ? &m->config->profiles : NULL,
+					     m->agent->quarantine_model, &alone, &match, err);
+
+	if (!code &&
+	    (match.profile->computer == TH_COMPUTER_CLICK || alone.grounder || alone.marks))
+		code = th_fail(err, TH_EUSAGE, "%.*s is no model that only reads",
+			       TH_FMT(m->agent->quarantine_model));
+	if (code)
+		return code;
+	c->profile = match.profile;
+	c->model = th_arena_str(m->a, match.name);
+	find_server(m, at, c->profile);
+	return check_server(m, c->profile, c->base_url, m->all->keys[at].model, err);
+}
+
 static enum th_code choose(const struct making *m, size_t at, struct th_str name,
 			   struct th_err *err)
 {
@@ -172,7 +193,7 @@ enum th_code th_resolved_models_of(const struct th_config *config, struct th_hum
 	fault = th_agent_fallback_fault(agent, &at);
 	if (fault)
 		return th_fail(err, TH_EUSAGE, "fallback[%zu] %s", at, fault);
-	ret->count = 1 + agent->fallback.count;
+	ret->count = 1 + agent->fallback.count + (agent->quarantine_model.len != 0);
 	ret->list = th_arena_array(a, ret->count, sizeof(*ret->list));
 	ret->keys = th_arena_array(a, ret->count, sizeof(*ret->keys));
 	if (!ret->list || !ret->keys)
@@ -182,6 +203,11 @@ enum th_code th_resolved_models_of(const struct th_config *config, struct th_hum
 		code = choose(&m, i + 1, agent->fallback.list[i], err);
 		if (code)
 			code = th_prefix(err, code, "fallback");
+	}
+	if (!code && agent->quarantine_model.len) {
+		code = choose_reader(&m, ret->count - 1, err);
+		if (code)
+			code = th_prefix(err, code, "quarantine_model");
 	}
 	return code;
 }

@@ -21,7 +21,8 @@ struct th_resolved_model_keys {
 };
 
 struct th_resolved_models {
-	struct th_resolved_model *list; /* the agent's model, then its fallback list */
+	/* The agent's model, then its fallback list, then its quarantine_model where it has one. */
+	struct th_resolved_model *list;
 	struct th_resolved_model_keys *keys;
 	size_t count;
 };

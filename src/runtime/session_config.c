@@ -164,6 +164,12 @@ static enum th_code check_member(const struct th_runtime_session *s,
 	return TH_OK;
 }
 
+static const struct th_resolved_model *reader_of(const struct th_agent *agent,
+						 const struct th_resolved_models *m)
+{
+	return agent->quarantine_model.len ? &m->list[m->count - 1] : NULL;
+}
+
 /* What it does not say itself is as with the agent that begins: they share a place and a screen. */
 static enum th_code config_member(struct th_runtime_session *s, const struct th_start *start,
 				  struct th_agent *agent, size_t index, struct th_session_config *o,
@@ -197,6 +203,7 @@ static enum th_code config_member(struct th_runtime_session *s, const struct th_
 		return code;
 	o->first = resolved_models->list[0];
 	o->fallback = resolved_models->list + 1;
+	o->reader = reader_of(agent, resolved_models);
 	s->members[index] = resolved_models;
 	return config_tools(s, start, agent, o, err);
 }
@@ -267,6 +274,7 @@ enum th_code th_runtime_session_config(struct th_runtime_session *s, const struc
 	s->session_config.agent = &s->agent;
 	s->session_config.first = s->resolved_models.list[0];
 	s->session_config.fallback = s->resolved_models.list + 1;
+	s->session_config.reader = reader_of(&s->agent, &s->resolved_models);
 	if (th_script_code_init(&s->agent, &s->script))
 		s->session_config.callbacks = &s->script.callbacks;
 	code = config_computer(s, start, err);

@@ -143,6 +143,29 @@ class Fetch(house.House):
         self.assertIn("Answer freely.", out["quarantine"]["output"])
         self.assertEqual(out["quarantine"]["usage"]["requests"], 1)
 
+    def test_quarantine_model(self):
+        """Another model reads: with its own settings, at its own price, and with a key of its own."""
+        self.internet.pages["/page"] = ("text/plain", b"The price is 12.")
+        answer = json.dumps({"answer": "The price is 12.", "facts": [], "instructs": False})
+        self.standin = house.Standin(self.folder, {"rules": [
+            {"if": [{"tail": "is the data of strangers below"}], "parts": [{"text": answer}]},
+            {"if": [{"turns": {"min": 1}}], "parts": [{"text": "It costs 12."}]},
+            {"parts": [{"function_call": {"name": "fetch", "arguments": {"url": "http://good.example/page"}}}]}]}, "--bodies", str(self.folder / "bodies"))
+        self.env["OPENAI_BASE_URL"] = self.standin.url
+        self.net("[good.example]", "model: gpt-4.1\nquarantine: [fetch]\nquarantine_model: gpt-4.1-mini\nsettings: {temperature: 0.5}\nlimits: {cost_usd: 1}\n")
+        self.assertIn("It costs 12.", self.good("run", "-a", self.agent, "-s", "q", "what does it cost?").out)
+        bodies = [json.loads(f.read_text()) for f in sorted((self.folder / "bodies").iterdir())]
+        self.assertEqual([(b["model"], "temperature" in b) for b in bodies], [("gpt-4.1", True), ("gpt-4.1-mini", False), ("gpt-4.1", True)])
+        (out,) = [e["data"] for e in self.events("q") if e["kind"] == "outcome"]
+        self.assertEqual(json.loads(out["output"])["read_in_quarantine"], "The price is 12.")
+        usage = out["quarantine"]["usage"]
+        self.assertEqual(usage["cost_nano"], usage["input"] * 400 + usage["output"] * 1600)  # 0.4 and 1.6 dollars per million
+        self.net("[good.example]", "model: gpt-5.4\nquarantine: [fetch]\nquarantine_model: no-such-model\n")
+        self.bad(2, ["quarantine_model", "no-such-model"], "run", "-a", self.agent, "go")
+        self.env.pop("ANTHROPIC_API_KEY", None)
+        self.net("[good.example]", "model: gpt-5.4\nquarantine: [fetch]\nquarantine_model: claude-sonnet-4-5\n")
+        self.bad(2, ["quarantine_model", "no key"], "run", "-a", self.agent, "go")
+
     def test_quarantine_edges(self):
         """What the reader may say has an end, so that a page cannot say the whole through it: 4,000 bytes, and 32 facts of 400."""
         for answer, facts, told, short in (("a" * 4000, ["f" * 400] * 32, "a" * 4000, ["f" * 400] * 32), ("a" * 4001, ["f" * 401] * 33, "a" * 4000, ["f" * 400] * 32)):
