@@ -7,6 +7,7 @@
 #include "core/unknown.h"
 #include "mcp/process.h"
 #include "mcp/tool.h"
+#include "runtime/secrets.h"
 
 /* A call, and how it ended. */
 struct mcp_call {
@@ -28,6 +29,8 @@ struct mcp_call {
 
 struct th_runtime_mcp {
 	struct th_tool_env env;
+	struct th_mask *mask; /* over all that is told; NULL: the agent has no secrets */
+	bool masks;           /* it was made */
 	struct mcp_call *calls;
 };
 
@@ -141,6 +144,8 @@ static void job_done(struct th_tool_job *job, enum th_outcome_status status, str
 	c->status = status;
 	th_buf_add(&c->output, output);
 	th_buf_add(&c->evidence, evidence);
+	(void)th_mask_apply_buf(job->env->mask, &c->output);
+	(void)th_mask_apply_buf(job->env->mask, &c->evidence);
 	th_loop_defer(c->session->rt->loop, &c->told);
 }
 
@@ -192,13 +197,32 @@ static struct mcp_call *call_new(struct th_runtime_session *s, struct th_ticket 
 	return c;
 }
 
+/* Before the first call: what a server says may have what its calls were never given. */
+static enum th_code make_mask(struct th_runtime_session *s, struct th_err *err)
+{
+	struct th_runtime_mcp *m = s->mcp;
+	enum th_code code;
+
+	if (m->masks)
+		return TH_OK;
+	code = th_runtime_secrets_mask(s->agent.secrets, &m->mask, err);
+	m->env.mask = m->mask;
+	m->masks = !code;
+	return code;
+}
+
 static void begin(struct mcp_call *c, const struct th_effect_call *call)
 {
 	const struct th_table *table = th_tool_mcp.arguments;
 	void *args = th_arena_alloc(&c->arena, table->size);
 	struct th_err err = { 0 };
-	enum th_code code = th_json_parse(call->arguments, &c->doc, &err);
+	enum th_code code = make_mask(c->session, &err);
 
+	if (code) {
+		th_tool_fail(&c->job, TH_OUTCOME_NOT_STARTED, &err);
+		return;
+	}
+	code = th_json_parse(call->arguments, &c->doc, &err);
 	if (!code)
 		code = args ? th_table_parse(table, th_json_root(c->doc), &c->arena, args, &err)
 			    : th_fail(&err, TH_ELIMIT, "the arguments are too large");
@@ -257,6 +281,7 @@ void th_runtime_mcp_free(struct th_runtime_session *s)
 		call_destroy(c);
 	}
 	th_mcp_processes_free(&s->mcp->env);
+	th_mask_free(s->mcp->mask);
 	free(s->mcp);
 	s->mcp = NULL;
 }

@@ -141,3 +141,38 @@ enum th_code th_runtime_secrets(struct th_str raw, struct th_str scope, struct t
 	wipe(&key);
 	return code;
 }
+
+enum th_code th_runtime_secrets_mask(struct th_str raw, struct th_mask **ret, struct th_err *err)
+{
+	TH_CLEANUP(th_arena_deinit) struct th_arena a = {};
+	TH_CLEANUP(th_buf_deinit) struct th_buf path = TH_BUF_INIT(TH_KIB);
+	struct th_buf value = TH_BUF_INIT(8 * TH_KIB);
+	struct th_agent_secrets secrets;
+	struct th_mask *mask = NULL;
+
+	*ret = NULL;
+	th_arena_init(&a, 2 * TH_MIB);
+	enum th_code code = th_agent_secrets_read(raw, &a, &secrets, &path, err);
+	if (code == TH_OK && secrets.count > 0)
+		mask = th_mask_new();
+	for (size_t i = 0; code == TH_OK && i < secrets.count; i++) {
+		struct th_secret *secret;
+
+		th_buf_clear(&value);
+		code = read_value(&secrets.list[i], &value, err);
+		if (code) {
+			code = th_prefix(err, code, "secrets.%.*s", TH_FMT(secrets.list[i].name));
+			break;
+		}
+		secret = th_secret_new(th_buf_str(&value));
+		code = th_mask_add(mask, secret, err);
+		th_secret_free(secret);
+	}
+	wipe(&value);
+	if (code)
+		mask = th_mask_free(mask);
+	if (mask)
+		th_mask_build(mask);
+	*ret = mask;
+	return code;
+}

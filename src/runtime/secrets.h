@@ -9,6 +9,7 @@
 #define TH_RUNTIME_SECRETS_H
 
 #include "base/buf.h"
+#include "base/mask.h"
 #include "base/secret.h"
 
 /* `raw`: the agent's secrets (core/agent_secret.h).  *ret: a list of exec_secret as JSON; NULL: it
@@ -16,5 +17,8 @@
 TH_NODISCARD enum th_code th_runtime_secrets(struct th_str raw, struct th_str scope,
 					     struct th_str session, struct th_secret **ret,
 					     struct th_err *err);
+/* What masks their values, for what this process itself is told: *ret; NULL: it has none. */
+TH_NODISCARD enum th_code th_runtime_secrets_mask(struct th_str raw, struct th_mask **ret,
+						  struct th_err *err);
 
 #endif
