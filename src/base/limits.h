@@ -357,16 +357,17 @@
 #define TH_PYTHON_PACKAGES_MAX 32 /* of one call of python_install */
 #define TH_PYTHON_PACKAGE_MAX 120 /* bytes of a name with its versions */
 /* servers of tools (MCP) */
-#define TH_MCP_SERVERS_MAX 16               /* of one agent */
-#define TH_MCP_TOOLS_MAX 128                /* of one server that an agent may call */
-#define TH_MCP_LISTED_MAX 1000              /* that are looked at in a server's list */
-#define TH_MCP_PAGES_MAX 64                 /* of such a list */
-#define TH_MCP_LIST_SIZE_MAX (384 * TH_KIB) /* of it, as JSON */
-#define TH_MCP_SCHEMA_MAX (32 * TH_KIB)     /* arguments of one tool */
-#define TH_MCP_SCHEMA_DEPTH_MAX 32          /* values inside each other in that */
-#define TH_MCP_DESCRIPTION_MAX (4 * TH_KIB) /* of one tool */
-#define TH_MCP_NAME_MAX 128                 /* of a tool, as its server calls it */
-#define TH_MCP_HEADERS_MAX 32               /* arguments of one tool that stand in the head */
+#define TH_MCP_SERVERS_MAX 16                /* of one agent */
+#define TH_MCP_TOOLS_MAX 128                 /* of one server that an agent may call */
+#define TH_MCP_LISTED_MAX 1000               /* that are looked at in a server's list */
+#define TH_MCP_PAGES_MAX 64                  /* of such a list */
+#define TH_MCP_LIST_SIZE_MAX (384 * TH_KIB)  /* of it, as JSON */
+#define TH_MCP_SCHEMA_MAX (32 * TH_KIB)      /* arguments of one tool */
+#define TH_MCP_SCHEMA_DEPTH_MAX 32           /* values inside each other in that */
+#define TH_MCP_DESCRIPTION_MAX (4 * TH_KIB)  /* of one tool */
+#define TH_MCP_INSTRUCTIONS_MAX (4 * TH_KIB) /* of what a server says of its use */
+#define TH_MCP_NAME_MAX 128                  /* of a tool, as its server calls it */
+#define TH_MCP_HEADERS_MAX 32                /* arguments of one tool that stand in the head */
 #define TH_MCP_HEADER_NAME_MAX 80
 #define TH_MCP_LEFT_OUT_MAX 20        /* tools that are named as left out, and why */
 #define TH_MCP_PATTERNS_MAX 128       /* of names, in one list of an agent file */

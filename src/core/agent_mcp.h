@@ -30,6 +30,7 @@ struct th_agent_mcp {
 	struct th_str prefix;       /* empty: the name and "_" */
 	int64_t revision;           /* enum th_mcp_revision */
 	int64_t annotations;        /* 1: what tools say of themselves is not looked at */
+	int64_t instructions;       /* 1: what the server says of its use is not told */
 	int64_t sampling;           /* enum th_agent_mcp_sampling */
 	int64_t start_s, timeout_s; /* 0: the default */
 	bool optional;              /* the run goes on without it */
@@ -86,5 +87,10 @@ TH_NODISCARD enum th_code th_mcp_tools_choose(const struct th_mcp_choice *c, str
 					      struct th_str offered, struct th_buf *tools,
 					      struct th_buf *left_out, int64_t *ret_more,
 					      struct th_err *err);
+/* What a server says of its use, fit for a prompt: at most TH_MCP_INSTRUCTIONS_MAX bytes. */
+void th_mcp_instructions_clean(struct th_str said, struct th_buf *out);
+/* The part of an agent's instructions that has them: whose words they are, and each line marked, so
+ * that none of them looks like ours. */
+void th_mcp_instructions_put(struct th_str server, struct th_str said, struct th_buf *out);
 
 #endif

@@ -461,6 +461,8 @@ struct th_str th_outcome_sentence(struct th_str text);
 	  "list of {name, tool: the server's name of it, description, parameters, class, ask}") \
 	F(ev_mcp_tools, str, revision, "revision", 0, "revision of MCP that is spoken with it") \
 	F(ev_mcp_tools, str, software, "software", 0, "what the server calls itself")           \
+	F(ev_mcp_tools, str, instructions, "instructions", 0,                                   \
+	  "what the server says of its use, as the model is told it")                           \
 	F(ev_mcp_tools, raw, left_out, "left_out", 0,                                           \
 	  "tools that the agent does not get, and why: a list of {tool, why}")                  \
 	F(ev_mcp_tools, int, more, "more", TH_NONEG, "how many more are left out")              \

@@ -13,6 +13,26 @@
 #include "driver/mcp_tools.h"
 #include "driver/queue.h"
 
+/* What the model is told: the agent's own instructions or those of its code, and then what its
+ * servers of tools say. */
+static void fit_instructions(struct th_live *l)
+{
+	const struct th_agent *agent = l->session_config->agent;
+	struct th_str own = l->instructed ? th_buf_str(&l->instructions) : agent->instructions;
+
+	th_buf_clear(&l->told);
+	th_buf_add(&l->told, own);
+	th_live_mcp_instructions(l, &l->told);
+	l->options.agent = l->speaking = agent;
+	if (!l->instructed && l->told.len == own.len)
+		return;
+	if (!l->rewritten)
+		l->rewritten = th_alloc(sizeof(*l->rewritten));
+	*l->rewritten = *agent;
+	l->rewritten->instructions = th_buf_str(&l->told);
+	l->options.agent = l->speaking = l->rewritten;
+}
+
 void th_live_instruct(struct th_live *l, struct th_str text, bool fresh)
 {
 	if (l->instructed && th_str_eq(th_buf_str(&l->instructions), text))
@@ -21,11 +41,7 @@ void th_live_instruct(struct th_live *l, struct th_str text, bool fresh)
 	th_buf_add(&l->instructions, text);
 	l->instructed = true;
 	l->instructions_new = fresh;
-	if (!l->rewritten)
-		l->rewritten = th_alloc(sizeof(*l->rewritten));
-	*l->rewritten = *l->session_config->agent;
-	l->rewritten->instructions = th_buf_str(&l->instructions);
-	l->options.agent = l->speaking = l->rewritten;
+	fit_instructions(l);
 }
 
 /* The functions that hand over and the tools of servers, beside the agent's own tools. */
@@ -69,6 +85,7 @@ enum th_code th_live_tools_listed(struct th_live *l, const struct th_json *data,
 {
 	enum th_code code = th_live_mcp_event(l, data, err);
 
+	fit_instructions(l);
 	return code ?: fit_tools(l, err);
 }
 
@@ -138,10 +155,9 @@ enum th_code th_live_switch_agent(struct th_live *l, struct th_err *err)
 
 	l->speaks = l->fold.agent;
 	l->session_config = session_config;
-	l->speaking = session_config->agent;
 	l->instructed = l->instructions_new = false;
 	l->instructed_turn = 0;
-	l->options.agent = l->speaking;
+	fit_instructions(l);
 	l->options.has_computer = session_config->has_computer;
 	l->options.screen = session_config->screen;
 	l->options.stream =

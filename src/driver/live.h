@@ -89,12 +89,13 @@ struct th_live {
 	const struct th_session_config *session_config; /* of the current agent */
 	size_t speaks;                                  /* the current agent's index in the team */
 	const struct th_agent *speaking; /* its definition: session_config's, or `rewritten` */
-	struct th_agent *rewritten; /* a copy with the instructions from its code; NULL: none */
-	struct th_buf instructions; /* the text of these instructions */
-	bool instructed;            /* its code has given instructions */
-	bool instructions_new;      /* no event records them yet */
-	int64_t instructed_turn;    /* the turn they were made for */
-	size_t model_at;            /* the model in use; th_live_choose sets it from the fold */
+	struct th_agent *rewritten;      /* a copy with other instructions; NULL: none */
+	struct th_buf instructions;      /* those from its code */
+	struct th_buf told;      /* those of `rewritten`: its own or its code's, and its servers' */
+	bool instructed;         /* its code has given instructions */
+	bool instructions_new;   /* no event records them yet */
+	int64_t instructed_turn; /* the turn they were made for */
+	size_t model_at;         /* the model in use; th_live_choose sets it from the fold */
 	const struct th_resolved_model *resolved; /* that model; the open calls are its answer */
 	struct th_buf filtered;    /* result of the input filter for the next request */
 	int64_t filtered_turn;     /* the turn of this request */

@@ -66,6 +66,7 @@ enum th_code th_live_new(struct th_driver *d, struct th_str id, const struct th_
 	th_session_init(&l->fold);
 	th_buf_init(&l->previous, TH_RESPONSE_ID_MAX);
 	th_buf_init(&l->instructions, TH_EVENT_DATA_MAX);
+	th_buf_init(&l->told, 2 * TH_EVENT_DATA_MAX);
 	th_buf_init(&l->filtered, TH_EVENT_DATA_MAX);
 	th_arena_init(&l->format, TH_EVENT_DATA_MAX);
 	d->lives[index] = l;
@@ -100,6 +101,7 @@ void th_live_free(struct th_live *l)
 	th_live_mcp_free(l);
 	th_live_view_free(l);
 	th_buf_deinit(&l->instructions);
+	th_buf_deinit(&l->told);
 	free(l->rewritten);
 	th_buf_deinit(&l->filtered);
 	th_arena_deinit(&l->format);

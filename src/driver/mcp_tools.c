@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "core/mcp_header.h"
 #include "driver/log.h"
+#include "driver/quarantine.h"
 #include "driver/queue.h"
 
 /* What an agent of the team has of one server. */
@@ -16,7 +17,8 @@ struct th_mcp_list {
 	bool known;             /* an event has said it */
 	bool stale;             /* the server says that it has changed */
 	struct th_digest tools; /* of the event's list */
-	uint64_t asked;         /* the question under way; 0: none */
+	struct th_str instructions;
+	uint64_t asked; /* the question under way; 0: none */
 	struct th_arena memory;
 	struct th_tool_row *rows;
 	size_t count;
@@ -43,6 +45,7 @@ static void rows_drop(struct th_mcp_list *k)
 	th_arena_init(&k->memory, 4 * TH_MCP_LIST_SIZE_MAX);
 	k->rows = NULL;
 	k->count = 0;
+	k->instructions = TH_STR("");
 }
 
 static struct th_mcp_list *list_get(struct th_live *l, size_t agent,
@@ -95,6 +98,22 @@ static const struct th_tool_row *mcp_find(const struct th_live *l, struct th_str
 		if (th_str_eq(row->spec.name, name))
 			return row;
 	return NULL;
+}
+
+/* A stranger's word on such a tool would be what quarantine keeps out. */
+static bool is_quarantined(const struct th_live *l, const struct th_mcp_list *k)
+{
+	for (size_t i = 0; i < k->count; i++)
+		if (th_live_quarantine_names(l, k->rows[i].spec.name))
+			return true;
+	return false;
+}
+
+void th_live_mcp_instructions(const struct th_live *l, struct th_buf *out)
+{
+	for (const struct th_mcp_list *k = l->mcp_lists; k; k = k->next)
+		if (k->agent == l->speaks && k->instructions.len && !is_quarantined(l, k))
+			th_mcp_instructions_put(k->server->name, k->instructions, out);
 }
 
 /* Of the event's element; the strings are kept. */
@@ -155,6 +174,7 @@ enum th_code th_live_mcp_event(struct th_live *l, const struct th_json *data, st
 	k->known = true;
 	k->stale = false;
 	k->tools = digest_of(tools);
+	k->instructions = th_arena_str(&k->memory, th_json_get_str(data, "instructions"));
 	if (th_json_is_array(tools) && th_json_count(tools) <= TH_MCP_TOOLS_MAX)
 		k->rows = th_arena_array(&k->memory, th_json_count(tools) + 1, sizeof(*k->rows));
 	while (k->rows && !code && th_json_next(&it))
@@ -340,12 +360,12 @@ static size_t room_left(const struct th_live *l)
 }
 
 /* A server may say that its list has changed when it has not, or not for us. */
-static bool is_same(const struct th_mcp_list *k, struct th_str tools)
+static bool is_same(const struct th_mcp_list *k, struct th_str tools, struct th_str instructions)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_digest digest;
 
-	if (th_json_parse(tools, &doc, NULL))
+	if (!th_str_eq(k->instructions, instructions) || th_json_parse(tools, &doc, NULL))
 		return false;
 	digest = digest_of(th_json_root(doc));
 	return !memcmp(&digest, &k->tools, sizeof(digest));
@@ -357,6 +377,7 @@ static void write_list(struct th_live *l, struct th_mcp_list *k, struct th_str o
 {
 	struct th_buf tools = TH_BUF_INIT(4 * TH_MCP_LIST_SIZE_MAX);
 	struct th_buf left_out = TH_BUF_INIT(64 * TH_KIB);
+	struct th_buf said TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_MCP_INSTRUCTIONS_MAX);
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_mcp_choice choice = { .server = k->server, .taken = name_taken, .ctx = l };
 	struct th_ev_mcp_tools d = { .server = k->server->name, .failed = failed };
@@ -378,13 +399,17 @@ static void write_list(struct th_live *l, struct th_mcp_list *k, struct th_str o
 		d.software = th_json_get_str(th_json_root(doc), "software");
 		d.more += th_json_get_int(th_json_root(doc), "left_out", 0);
 		d.left_out = left_out.len > 2 ? th_buf_str(&left_out) : TH_STR("");
+		if (!k->server->instructions)
+			th_mcp_instructions_clean(
+			    th_json_get_str(th_json_root(doc), "instructions"), &said);
+		d.instructions = th_buf_str(&said);
 	}
 	d.tools = tools.len && !code ? th_buf_str(&tools) : TH_STR("[]");
 	if (code)
 		d.failed = th_str_of(err.msg);
 	k->count = had;
 	k->stale = false;
-	if (!k->known || !is_same(k, d.tools))
+	if (!k->known || !is_same(k, d.tools, d.instructions))
 		th_live_write_event(l, TH_EV_MCP_TOOLS, TH_SOURCE_ENVIRONMENT, l->fold.seq,
 				    TH_STR(""), &d);
 	th_buf_deinit(&tools);

@@ -29,6 +29,9 @@ TH_NODISCARD enum th_code th_live_mcp_event(struct th_live *l, const struct th_j
 void th_live_mcp_called(struct th_live *l, const struct th_call *c,
 			const struct th_effect_result *r);
 void th_live_mcp_free(struct th_live *l);
+/* Appends what the servers of the current agent say of their use; not of those whose results are
+ * read in quarantine. */
+void th_live_mcp_instructions(const struct th_live *l, struct th_buf *out);
 
 /* The tools that the current agent has of servers: NULL ends them. */
 const struct th_tool_row *th_live_mcp_row(const struct th_live *l, size_t index);

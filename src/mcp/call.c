@@ -238,6 +238,7 @@ static void finish_list(struct th_mcp_call *c)
 	th_jw_kuint(&w, "left_out", c->pages.left_out);
 	th_jw_kstr(&w, "revision", th_str_of(client->revision));
 	th_jw_kstr(&w, "software", th_str_of(client->software));
+	th_jw_kstr(&w, "instructions", th_buf_str(&client->instructions));
 	th_jw_object_end(&w);
 	finish(c, TH_OUTCOME_DONE, th_buf_str(&output), NULL, false);
 	th_buf_deinit(&output);

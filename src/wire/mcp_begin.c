@@ -93,6 +93,13 @@ static void note_software(struct th_mcp_client *c, const struct th_json *info)
 	th_buf_deinit(&text);
 }
 
+static void note_instructions(struct th_mcp_client *c, const struct th_json *result)
+{
+	th_buf_clear(&c->instructions);
+	th_buf_add(&c->instructions,
+		   th_utf8_cut(th_json_get_str(result, "instructions"), TH_MCP_INSTRUCTIONS_MAX));
+}
+
 static void note_abilities(struct th_mcp_client *c, const struct th_json *capabilities)
 {
 	const struct th_json *tools = th_json_get(capabilities, "tools");
@@ -126,6 +133,7 @@ static enum th_code on_discovered(struct th_mcp_client *c, const struct th_json 
 	}
 	note_abilities(c, th_json_get(result, "capabilities"));
 	note_software(c, th_json_get(th_json_get(result, "_meta"), TH_MCP_META "serverInfo"));
+	note_instructions(c, result);
 	open_modern(c);
 	return TH_OK;
 }
@@ -147,6 +155,7 @@ static enum th_code on_initialized(struct th_mcp_client *c, const struct th_json
 	snprintf(c->revision, sizeof(c->revision), "%.*s", TH_FMT(revision));
 	note_abilities(c, th_json_get(result, "capabilities"));
 	note_software(c, th_json_get(result, "serverInfo"));
+	note_instructions(c, result);
 	th_mcp_say_call(c, 0, "notifications/initialized", TH_STR(""));
 	c->ops->opened(c->ctx);
 	return TH_OK;

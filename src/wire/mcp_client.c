@@ -32,6 +32,7 @@ void th_mcp_client_init(struct th_mcp_client *c, const struct th_mcp_client_ops 
 			enum th_mcp_era era, struct th_str root)
 {
 	*c = (struct th_mcp_client){ .ops = ops, .ctx = ctx, .era = era };
+	th_buf_init(&c->instructions, TH_MCP_INSTRUCTIONS_MAX);
 	th_buf_init(&c->root_uri, 4 * TH_PATH_LEN_MAX);
 	if (root.len)
 		put_uri(&c->root_uri, root);
@@ -50,6 +51,7 @@ void th_mcp_client_reset(struct th_mcp_client *c)
 void th_mcp_client_deinit(struct th_mcp_client *c)
 {
 	th_mcp_client_reset(c);
+	th_buf_deinit(&c->instructions);
 	th_buf_deinit(&c->root_uri);
 }
 

@@ -73,11 +73,12 @@ struct th_mcp_client {
 	uint64_t ids, discover_id, initialize_id, listen_id; /* 0: not asked, or over */
 	struct th_mcp_request requests[TH_MCP_PENDING_MAX];
 	size_t request_count, noise;
-	uint64_t heard_for;     /* the request on whose answer a message comes, if that is known */
-	char revision[16];      /* what is spoken */
-	char software[160];     /* what the server calls itself: "name version"; may be empty */
-	bool tells_changes;     /* of its list of tools */
-	unsigned abilities;     /* beside tools (mcp_offer.h) */
+	uint64_t heard_for; /* the request on whose answer a message comes, if that is known */
+	char revision[16];  /* what is spoken */
+	char software[160]; /* what the server calls itself: "name version"; may be empty */
+	bool tells_changes; /* of its list of tools */
+	unsigned abilities; /* beside tools (mcp_offer.h) */
+	struct th_buf instructions; /* what the server says of its use, as it came, cut */
 	struct th_buf root_uri; /* file:///…: what the server may work in; empty: none is told */
 };
 

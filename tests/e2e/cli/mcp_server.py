@@ -3,7 +3,7 @@
 """A server of tools (MCP) on standard input and output, for tests: it writes down all that it is told in received.jsonl, in
 the folder that it runs in, and does what its options say.
 
-    mcp_server.py [--era legacy|modern|both|dies|deaf] [--fault NAME] [--pages N] [--name NAME]
+    mcp_server.py [--era legacy|modern|both|dies|deaf] [--fault NAME] [--pages N] [--name NAME] [--says INSTRUCTIONS]
 """
 
 import argparse
@@ -116,14 +116,17 @@ class Server:
     def on_server_discover(self, m, params):
         if self.options.fault == "no_start":
             time.sleep(3600)
-        self.result(m, supportedVersions=[MODERN], capabilities={"tools": {"listChanged": True}, "resources": {}, "prompts": {}, "completions": {}, "logging": {}}, ttlMs=0, cacheScope="private",
+        self.result(m, supportedVersions=[MODERN], capabilities={"tools": {"listChanged": True}, "resources": {}, "prompts": {}, "completions": {}, "logging": {}}, ttlMs=0, cacheScope="private", **self.says(),
                     _meta={META + "serverInfo": {"name": self.options.name, "version": "2"}})
 
     def on_initialize(self, m, params):
         self.era = "legacy"
         version = "1999-01-01" if self.options.fault == "version" else "2025-06-18"
         self.result(m, protocolVersion=version, capabilities={"tools": {"listChanged": True}, "tasks": {"requests": {"tools": {"call": {}}}}},
-                    serverInfo={"name": self.options.name, "version": "1"})
+                    serverInfo={"name": self.options.name, "version": "1"}, **self.says())
+
+    def says(self):
+        return {"instructions": self.options.says} if self.options.says else {}
 
     def on_resources_list(self, m, params):
         self.result(m, resources=[{"uri": "note://1", "name": "one"}], nextCursor="2")
@@ -346,6 +349,7 @@ def options():
     parser.add_argument("--fault", default="")
     parser.add_argument("--pages", type=int, default=1)
     parser.add_argument("--name", default="test server")
+    parser.add_argument("--says", default="")
     return parser.parse_args()
 
 

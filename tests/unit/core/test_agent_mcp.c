@@ -270,12 +270,50 @@ static void test_offers(void **state)
 	expect(&s, "[]", "[]", "[]");
 }
 
+/* At the edge of what a server may say of its use; and as the model is told it. */
+static void test_instructions(void **state)
+{
+	struct th_buf said = TH_BUF_INIT(4 * TH_MCP_INSTRUCTIONS_MAX);
+	struct th_buf out = TH_BUF_INIT(4 * TH_MCP_INSTRUCTIONS_MAX);
+
+	(void)state;
+	for (size_t i = 0; i < TH_MCP_INSTRUCTIONS_MAX - 1; i++)
+		th_buf_add_char(&said, 'x');
+	th_buf_add_char(&said, '!');
+	th_mcp_instructions_clean(th_buf_str(&said), &out);
+	assert_true(th_str_eq(th_buf_str(&out), th_buf_str(&said)));
+	th_buf_clear(&out);
+	th_buf_add_char(&said, '?');
+	th_mcp_instructions_clean(th_buf_str(&said), &out);
+	assert_int_equal(out.len, TH_MCP_INSTRUCTIONS_MAX);
+	assert_int_equal(out.ptr[out.len - 1], '!');
+	/* Bad bytes become more than they were. */
+	th_buf_clear(&said);
+	th_buf_clear(&out);
+	for (size_t i = 0; i < TH_MCP_INSTRUCTIONS_MAX; i++)
+		th_buf_add_char(&said, '\xff');
+	th_mcp_instructions_clean(th_buf_str(&said), &out);
+	assert_true(out.len <= TH_MCP_INSTRUCTIONS_MAX && out.len > TH_MCP_INSTRUCTIONS_MAX - 3);
+	th_buf_clear(&out);
+	th_mcp_instructions_clean(TH_STR("\n \x1b[2Jone\r\n\ttwo\n\n"), &out);
+	assert_true(th_str_is(th_buf_str(&out), "[2Jone\n\ttwo"));
+	th_buf_clear(&said);
+	th_buf_add_cstr(&said, "Be brief.");
+	th_mcp_instructions_put(TH_STR("s"), th_buf_str(&out), &said);
+	assert_true(
+	    th_str_starts(th_buf_str(&said), TH_STR("Be brief.\n\nThe server of tools s says")));
+	assert_true(th_str_ends(th_buf_str(&said), TH_STR(":\n> [2Jone\n> \ttwo")));
+	th_buf_deinit(&said);
+	th_buf_deinit(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tools),  cmocka_unit_test(test_offers),
-		cmocka_unit_test(test_names),  cmocka_unit_test(test_schemas),
-		cmocka_unit_test(test_counts), cmocka_unit_test(test_check),
+		cmocka_unit_test(test_tools),        cmocka_unit_test(test_offers),
+		cmocka_unit_test(test_names),        cmocka_unit_test(test_schemas),
+		cmocka_unit_test(test_counts),       cmocka_unit_test(test_check),
+		cmocka_unit_test(test_instructions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
