@@ -79,6 +79,14 @@ bool th_glob(struct th_str pattern, struct th_str text, struct th_str stop)
 	return true;
 }
 
+bool th_glob_any(const struct th_strs *patterns, struct th_str name)
+{
+	for (size_t i = 0; i < patterns->count; i++)
+		if (th_glob(patterns->list[i], name, TH_STR("")))
+			return true;
+	return false;
+}
+
 /* ---- what a call names -------------------------------------------------------------------- */
 
 static struct th_str path_part(struct th_str *rest)

@@ -60,5 +60,7 @@ int64_t th_date_days(struct th_str date);
 
 /* Does the text match?  `stop`: bytes that * and ? do not take, but ** does. */
 bool th_glob(struct th_str pattern, struct th_str text, struct th_str stop);
+/* Is a name one of a list of patterns? */
+bool th_glob_any(const struct th_strs *patterns, struct th_str name);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include "base/text.h"
 #include "core/mcp_header.h"
+#include "core/rule.h"
 #include "driver/log.h"
-#include "driver/quarantine.h"
 #include "driver/queue.h"
 
 /* What an agent of the team has of one server. */
@@ -104,7 +104,7 @@ static const struct th_tool_row *mcp_find(const struct th_live *l, struct th_str
 static bool is_quarantined(const struct th_live *l, const struct th_mcp_list *k)
 {
 	for (size_t i = 0; i < k->count; i++)
-		if (th_live_quarantine_names(l, k->rows[i].spec.name))
+		if (th_glob_any(&l->session_config->agent->quarantine, k->rows[i].spec.name))
 			return true;
 	return false;
 }

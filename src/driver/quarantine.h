@@ -26,8 +26,7 @@
 TH_STRUCT(quarantine_answer)
 extern const struct th_table th_quarantine_answer_table;
 
-/* Whether the agent file says so of a tool; and of this call's. */
-bool th_live_quarantine_names(const struct th_live *l, struct th_str tool);
+/* Whether the agent file says so of this call's tool. */
 bool th_live_quarantine_has(const struct th_live *l, const struct th_call *c);
 /* And this result is to be read. */
 bool th_live_quarantines(const struct th_live *l, const struct th_call *c,
