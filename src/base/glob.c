@@ -6,7 +6,7 @@
 struct glob {
 	unsigned steps;
 	unsigned depth;
-	bool braces;
+	enum th_glob kind;
 };
 
 static bool match(struct glob *g, struct th_str p, struct th_str s, bool at_start);
@@ -56,6 +56,17 @@ static bool match_folders(struct glob *g, struct th_str p, struct th_str s)
 			return false;
 		s = rest(s, (size_t)slash + 1);
 	}
+}
+
+/* Two stars of TH_GLOB_STARS: `p` is what follows them. */
+static bool match_any(struct glob *g, struct th_str p, struct th_str s)
+{
+	if (th_str_starts(p, TH_STR("/")))
+		return match_folders(g, p, s);
+	for (size_t i = 0; i <= s.len; i++)
+		if (match(g, p, rest(s, i), false))
+			return true;
+	return false;
 }
 
 static bool match_star(struct glob *g, struct th_str p, struct th_str s)
@@ -113,9 +124,10 @@ static bool match_braces(struct glob *g, struct th_str p, size_t end, struct th_
 	return false;
 }
 
-static bool is_folders(struct th_str p, bool at_start)
+static bool is_folders(const struct glob *g, struct th_str p, bool at_start)
 {
-	return at_start && th_str_starts(p, TH_STR("**")) && (p.len == 2 || p.ptr[2] == '/');
+	return g->kind != TH_GLOB_STARS && at_start && th_str_starts(p, TH_STR("**")) &&
+	       (p.len == 2 || p.ptr[2] == '/');
 }
 
 static bool match_here(struct glob *g, struct th_str p, struct th_str s, bool at_start)
@@ -128,24 +140,28 @@ static bool match_here(struct glob *g, struct th_str p, struct th_str s, bool at
 			return false;
 		if (p.len == 0)
 			return s.len == 0;
-		if (is_folders(p, at_start))
+		if (is_folders(g, p, at_start))
 			return match_folders(g, rest(p, 2), s);
+		if (g->kind == TH_GLOB_STARS && th_str_starts(p, TH_STR("**")))
+			return match_any(g, rest(p, 2), s);
 		if (p.ptr[0] == '*')
 			return match_star(g, rest(p, 1), s);
-		if (g->braces && p.ptr[0] == '{' && (end = braces_end(p)) > 0)
+		if (g->kind == TH_GLOB_SHELL && p.ptr[0] == '{' && (end = braces_end(p)) > 0)
 			return match_braces(g, p, end, s, at_start);
 		if (s.len == 0)
 			return false;
 		end = 1;
 		if (p.ptr[0] == '?') {
 			same = s.ptr[0] != '/';
+		} else if (g->kind == TH_GLOB_STARS) {
+			same = p.ptr[0] == s.ptr[0];
 		} else if (p.ptr[0] != '[' || (end = match_set(p, s.ptr[0], &same)) == 0) {
 			end = p.ptr[0] == '\\' && p.len > 1 ? 2 : 1;
 			same = p.ptr[end - 1] == s.ptr[0];
 		}
 		if (!same)
 			return false;
-		if (s.ptr[0] == '/' && is_folders(rest(p, end), true))
+		if (s.ptr[0] == '/' && is_folders(g, rest(p, end), true))
 			return match_folders(g, rest(p, end + 2), rest(s, 1));
 		p = rest(p, end);
 		s = rest(s, 1);
@@ -164,9 +180,9 @@ static bool match(struct glob *g, struct th_str p, struct th_str s, bool at_star
 	return found;
 }
 
-bool th_glob_path(struct th_str pattern, struct th_str path, bool braces)
+bool th_glob_path(struct th_str pattern, struct th_str path, enum th_glob kind)
 {
-	struct glob g = { .braces = braces };
+	struct glob g = { .kind = kind };
 
 	return pattern.len < TH_GLOB_SIZE_MAX && match_here(&g, pattern, path, true);
 }

@@ -259,7 +259,7 @@ struct chooser {
 static bool matches(const struct th_strs *patterns, struct th_str name)
 {
 	for (size_t i = 0; i < patterns->count; i++)
-		if (th_glob_path(patterns->list[i], name, true))
+		if (th_glob_path(patterns->list[i], name, TH_GLOB_SHELL))
 			return true;
 	return false;
 }
@@ -430,7 +430,8 @@ void th_mcp_instructions_put(struct th_str server, struct th_str said, struct th
 static bool is_wanted(const struct th_agent_mcp *s, struct th_str offer)
 {
 	for (size_t i = 0; i < s->allow.count; i++)
-		if (is_offer(s->allow.list[i]) && th_glob_path(s->allow.list[i], offer, true))
+		if (is_offer(s->allow.list[i]) &&
+		    th_glob_path(s->allow.list[i], offer, TH_GLOB_SHELL))
 			return true;
 	return false;
 }

@@ -16,7 +16,7 @@ static const struct th_field skill_fields[] = {
 	  "words of a user that make it be said; /NAME at the beginning of a message: a task", NULL,
 	  NULL, false, 0 },
 	{ "paths", AT(paths), TH_FIELD_strs, 0,
-	  "patterns, as in .gitignore, of files whose use makes it be said", NULL, NULL, false, 0 },
+	  "patterns (*, ? and **) of files whose use makes it be said", NULL, NULL, false, 0 },
 	{ "inputs", AT(inputs), TH_FIELD_strs, 0, "names of ${…} in the text of a task", NULL, NULL,
 	  false, 0 },
 	{ "always", AT(always), TH_FIELD_bool, 0, "it is part of the instructions", NULL, NULL,
@@ -135,12 +135,12 @@ static bool matches_path(struct th_str pattern, struct th_str path)
 	if (!pattern.len)
 		return false;
 	if (th_str_find_char(pattern, '/') >= 0)
-		return th_glob_path(pattern, path, false);
+		return th_glob_path(pattern, path, TH_GLOB_STARS);
 	if (pattern.len + 3 > sizeof(anywhere))
 		return false;
 	memcpy(anywhere, "**/", 3);
 	memcpy(anywhere + 3, pattern.ptr, pattern.len);
-	return th_glob_path(th_str_n(anywhere, pattern.len + 3), path, false);
+	return th_glob_path(th_str_n(anywhere, pattern.len + 3), path, TH_GLOB_STARS);
 }
 
 struct th_str th_skill_path(const struct th_skill *s, struct th_str path)

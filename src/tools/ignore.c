@@ -57,7 +57,7 @@ static bool matches(const struct th_ignore_rule *r, struct th_str path, bool is_
 		return false;
 	if (!r->anchored && (slash = memrchr(path.ptr, '/', path.len)))
 		path = th_str_sub(path, (size_t)(slash - path.ptr) + 1, path.len);
-	return th_glob_path(r->pattern, path, false);
+	return th_glob_path(r->pattern, path, TH_GLOB_GITIGNORE);
 }
 
 bool th_ignored(const struct th_ignore *level, struct th_str path, bool is_folder)

@@ -200,8 +200,9 @@ static void add_hit(struct search *s, int folder, const char *name)
 
 static bool is_wanted(const struct search *s, const char *name)
 {
-	return s->glob.len == 0 || th_glob_path(s->glob, th_buf_str(&s->path), true) ||
-	       (th_str_find_char(s->glob, '/') < 0 && th_glob_path(s->glob, th_str_of(name), true));
+	return s->glob.len == 0 || th_glob_path(s->glob, th_buf_str(&s->path), TH_GLOB_SHELL) ||
+	       (th_str_find_char(s->glob, '/') < 0 &&
+		th_glob_path(s->glob, th_str_of(name), TH_GLOB_SHELL));
 }
 
 static void take_file(struct search *s, int folder, const char *name)
