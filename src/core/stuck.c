@@ -40,9 +40,11 @@ const struct th_stuck_rules th_stuck_rules[TH_STUCK_RULES_COUNT] = {
 				   thole, sizeof(thole) / sizeof(thole[0]), 0 },
 	[TH_STUCK_RULES_OPENHANDS_V0] = { "openhands_v0", "as OpenHands before its SDK",
 					  openhands_v0,
-					  sizeof(openhands_v0) / sizeof(openhands_v0[0]), 0 },
+					  sizeof(openhands_v0) / sizeof(openhands_v0[0]), 0,
+					  .calls_are_after = true },
 	[TH_STUCK_RULES_OPENHANDS_V1] = { "openhands_v1", "as OpenHands' SDK", openhands_v1,
-					  sizeof(openhands_v1) / sizeof(openhands_v1[0]), 10 },
+					  sizeof(openhands_v1) / sizeof(openhands_v1[0]), 10,
+					  .words_between = true },
 };
 
 void th_stuck_clear(struct th_stuck *s)
@@ -56,18 +58,33 @@ void th_stuck_add(struct th_stuck *s, const struct th_move *move)
 	s->count++;
 }
 
-/* The newest is 0. */
-static const struct th_move *back(const struct th_stuck *s, size_t n)
-{
-	assert(n < s->count && n < TH_STUCK_MOVES_MAX);
-	return &s->ring[(s->count - 1 - n) % TH_STUCK_MOVES_MAX];
-}
+/* The moves that a rule looks at; the newest is 0. */
+struct seen {
+	const struct th_move *list[TH_STUCK_MOVES_MAX];
+	size_t at[TH_STUCK_MOVES_MAX]; /* counted from 0 since the last clear */
+	size_t count;
+};
 
-static size_t kept(const struct th_stuck *s, const struct th_stuck_rules *rules)
+static void see(const struct th_stuck *s, const struct th_stuck_rules *rules,
+		const struct th_stuck_rule *r, struct seen *ret)
 {
 	size_t count = s->count < TH_STUCK_MOVES_MAX ? s->count : TH_STUCK_MOVES_MAX;
+	bool said = r->shape == TH_STUCK_MESSAGES;
 
-	return rules->window && rules->window < count ? rules->window : count;
+	if (rules->window && rules->window < count)
+		count = rules->window;
+	ret->count = 0;
+	for (size_t n = 0; n < count; n++) {
+		size_t at = s->count - 1 - n;
+		const struct th_move *m = &s->ring[at % TH_STUCK_MOVES_MAX];
+		bool message = m->kind == TH_MOVE_MESSAGE;
+
+		if ((rules->words_between && !said && message) ||
+		    (rules->calls_are_after && said && !message && !ret->count))
+			continue;
+		ret->at[ret->count] = at;
+		ret->list[ret->count++] = m;
+	}
 }
 
 static bool same(const struct th_move *a, const struct th_move *b, enum th_stuck_compare by)
@@ -85,24 +102,23 @@ static bool same(const struct th_move *a, const struct th_move *b, enum th_stuck
 	return true;
 }
 
-static bool is_cycle(const struct th_stuck *s, size_t count, size_t period, size_t times,
-		     enum th_stuck_compare by)
+static bool is_cycle(const struct seen *s, size_t period, size_t times, enum th_stuck_compare by)
 {
-	if (count < period * times)
+	if (s->count < period * times)
 		return false;
 	for (size_t i = 0; i < period; i++)
-		if (back(s, i)->kind != TH_MOVE_CALL)
+		if (s->list[i]->kind != TH_MOVE_CALL)
 			return false;
 	for (size_t i = 0; i + period < period * times; i++)
-		if (!same(back(s, i), back(s, i + period), by))
+		if (!same(s->list[i], s->list[i + period], by))
 			return false;
 	return true;
 }
 
 /* The shapes that are so many moves in a row. */
-static bool fits(const struct th_stuck *s, size_t count, size_t at, const struct th_stuck_rule *r)
+static bool fits(const struct seen *s, size_t at, const struct th_stuck_rule *r)
 {
-	const struct th_move *m = back(s, at), *newest = back(s, 0);
+	const struct th_move *m = s->list[at], *newest = s->list[0];
 
 	switch (r->shape) {
 	case TH_STUCK_ERRORS:
@@ -115,8 +131,8 @@ static bool fits(const struct th_stuck *s, size_t count, size_t at, const struct
 	case TH_STUCK_SCREEN:
 		return m->kind == TH_MOVE_CALL && m->picture && m->picture == newest->picture;
 	case TH_STUCK_NOTHING_NEW:
-		for (size_t i = at + 1; m->kind == TH_MOVE_CALL && i < count; i++)
-			if (same(m, back(s, i), r->compare))
+		for (size_t i = at + 1; m->kind == TH_MOVE_CALL && i < s->count; i++)
+			if (same(m, s->list[i], r->compare))
 				return true;
 		return false;
 	case TH_STUCK_CYCLE:
@@ -125,13 +141,12 @@ static bool fits(const struct th_stuck *s, size_t count, size_t at, const struct
 	return false;
 }
 
-static bool is_run(const struct th_stuck *s, size_t count, const struct th_stuck_rule *r,
-		   size_t times)
+static bool is_run(const struct seen *s, const struct th_stuck_rule *r, size_t times)
 {
-	if (count < times)
+	if (s->count < times)
 		return false;
 	for (size_t at = 0; at < times; at++)
-		if (!fits(s, count, at, r))
+		if (!fits(s, at, r))
 			return false;
 	return true;
 }
@@ -139,23 +154,24 @@ static bool is_run(const struct th_stuck *s, size_t count, const struct th_stuck
 bool th_stuck_look(const struct th_stuck *s, const struct th_stuck_rules *rules,
 		   struct th_stuck_finding *ret)
 {
-	size_t count = kept(s, rules);
+	struct seen seen;
 
 	for (const struct th_stuck_rule *r = rules->list; r < rules->list + rules->count; r++) {
 		size_t period = r->shape == TH_STUCK_CYCLE ? r->period_from : 1;
 		bool found = false;
 
+		see(s, rules, r, &seen);
 		if (r->shape != TH_STUCK_CYCLE)
-			found = is_run(s, count, r, r->times);
+			found = is_run(&seen, r, r->times);
 		for (; r->shape == TH_STUCK_CYCLE && period <= r->period_to; period++) {
-			found = is_cycle(s, count, period, r->times, r->compare);
+			found = is_cycle(&seen, period, r->times, r->compare);
 			if (found)
 				break;
 		}
 		if (!found)
 			continue;
-		*ret =
-		    (struct th_stuck_finding){ r, period, r->times, s->count - period * r->times };
+		*ret = (struct th_stuck_finding){ r, period, r->times,
+						  seen.at[period * r->times - 1] };
 		return true;
 	}
 	return false;
@@ -164,14 +180,15 @@ bool th_stuck_look(const struct th_stuck *s, const struct th_stuck_rules *rules,
 bool th_stuck_hint(const struct th_stuck *s, const struct th_stuck_rules *rules,
 		   struct th_stuck_finding *ret)
 {
-	size_t count = kept(s, rules);
+	struct seen seen;
 
 	for (const struct th_stuck_rule *r = rules->list; r < rules->list + rules->count; r++) {
 		size_t hint = r->hint;
 
-		if (!hint || !is_run(s, count, r, hint) || is_run(s, count, r, hint + 1))
+		see(s, rules, r, &seen);
+		if (!hint || !is_run(&seen, r, hint) || is_run(&seen, r, hint + 1))
 			continue;
-		*ret = (struct th_stuck_finding){ r, 1, hint, s->count - hint };
+		*ret = (struct th_stuck_finding){ r, 1, hint, seen.at[hint - 1] };
 		return true;
 	}
 	return false;

@@ -57,7 +57,9 @@ struct th_stuck_rules {
 	const char *name, *summary;
 	const struct th_stuck_rule *list; /* the first that fits is named */
 	size_t count;
-	size_t window; /* of the last moves that are looked at; 0: all that are kept */
+	size_t window;        /* of the last moves that are looked at; 0: all that are kept */
+	bool words_between;   /* calls are the same whatever the agent said between them */
+	bool calls_are_after; /* messages that were the same stay so when something is done then */
 };
 
 extern const struct th_stuck_rules th_stuck_rules[]; /* TH_STUCK_RULES_COUNT of them */

@@ -78,9 +78,20 @@ static const struct row {
 	{ TH_STUCK_RULES_OPENHANDS_V0, "a1 b1 c1 a1 b1 c1 a1 b1 c1", NULL, 0, 0 },
 	{ TH_STUCK_RULES_OPENHANDS_V0, "~ ~ ~ ~ ~ ~ ~ ~ ~", NULL, 0, 0 },
 	{ TH_STUCK_RULES_OPENHANDS_V0, "~ ~ ~ ~ ~ ~ ~ ~ ~ ~", "context_window_error", 0, 1 },
+	/* What is done behind messages does not undo them; what is done between them does. */
+	{ TH_STUCK_RULES_OPENHANDS_V0, "\"x \"x \"x a1 ~", "monologue", 0, 1 },
+	{ TH_STUCK_RULES_OPENHANDS_V0, "\"x \"x a1 \"x", NULL, 0, 0 },
+	{ TH_STUCK_RULES_OPENHANDS_V0, "a1 a1 \"x a1 a1", NULL, 0, 0 },
 	{ TH_STUCK_RULES_OPENHANDS_V1, "a1:0 a2:0 a3:0 a4:0", NULL, 0, 0 },
 	{ TH_STUCK_RULES_OPENHANDS_V1, "a1! a2! a3!", NULL, 0, 0 },
 	{ TH_STUCK_RULES_OPENHANDS_V1, "a1! a2! a3! a4!", "repeating_action_error", 0, 1 },
+	/* Words between calls do not count. */
+	{ TH_STUCK_RULES_OPENHANDS_V1, "b1 a1 \"x a1 \"y a1 a1 \"z", "repeating_action_observation",
+	  1, 1 },
+	{ TH_STUCK_RULES_OPENHANDS_V1, "a1! \"x a2! \"x a3! \"x a4!", "repeating_action_error", 0,
+	  1 },
+	{ TH_STUCK_RULES_OPENHANDS_V1, "a1 b2 \"x a1 b2 a1 \"y b2", "alternating_pattern", 0, 2 },
+	{ TH_STUCK_RULES_THOLE, "a1 a1 \"x a1 a1", NULL, 0, 0 },
 	{ TH_STUCK_RULES_OPENHANDS_V1, "\"x \"y \"z", "monologue", 0, 1 },
 	{ TH_STUCK_RULES_OPENHANDS_V1, "a1 b2 a1 b2 a1 b2", "alternating_pattern", 0, 2 },
 };
