@@ -212,6 +212,20 @@ static enum th_code missing(const struct th_json *schema, const struct th_xml_ca
 		       TH_FMT(th_utf8_cut(call->name, 80)), TH_FMT(th_buf_str(&names)));
 }
 
+/* Of a parameter that comes again the last value counts, in the first one's place. */
+static bool last_value(const struct th_xml_call *call, size_t at, struct th_str *ret)
+{
+	*ret = call->values[at];
+	for (size_t i = 0; i < call->count; i++) {
+		if (!th_str_eq(call->keys[i], call->keys[at]))
+			continue;
+		if (i < at)
+			return false;
+		*ret = call->values[i];
+	}
+	return true;
+}
+
 static enum th_code put_arguments(const struct th_tool_spec *tool, const struct th_xml_call *call,
 				  struct th_buf *out, struct th_err *err)
 {
@@ -228,7 +242,10 @@ static enum th_code put_arguments(const struct th_tool_spec *tool, const struct 
 	th_jw_object(&w);
 	for (size_t i = 0; i < call->count && !code; i++) {
 		const struct th_json *property = th_json_getn(properties, call->keys[i]);
+		struct th_str value;
 
+		if (!last_value(call, i, &value))
+			continue;
 		if (!property) {
 			list_keys(properties, &names);
 			code = th_fail(
@@ -238,8 +255,7 @@ static enum th_code put_arguments(const struct th_tool_spec *tool, const struct 
 			    TH_FMT(th_utf8_cut(call->keys[i], 80)),
 			    TH_FMT(th_utf8_cut(call->name, 80)), TH_FMT(th_buf_str(&names)));
 		} else {
-			code = put_value(property, call->keys[i], without_newlines(call->values[i]),
-					 &w, err);
+			code = put_value(property, call->keys[i], without_newlines(value), &w, err);
 		}
 	}
 	th_jw_object_end(&w);
@@ -269,14 +285,32 @@ static enum th_code say_call(struct th_say *s, const struct th_xml_call *call, s
 	return code;
 }
 
-/* A text that ends within its call: with stop words the end never comes.  And
+/* The end of a call that is missing: with stop words it never comes, or not whole.  The end of a
+ * value must be there: who runs half a command does something else. */
+static void add_end(struct th_str text, struct th_buf *out)
+{
+	struct th_str end = TH_STR(FUNCTION_END);
+	size_t there = end.len - 1;
+
+	while (there > 1 && !th_str_ends(text, th_str_sub(end, 0, there)))
+		there--;
+	if (there > 1)
+		th_buf_add(out, th_str_sub(end, there, end.len - there));
+	else if (th_str_ends(text, TH_STR(PARAMETER_END)) ||
+		 th_str_find(text, TH_STR(PARAMETER)) < 0)
+		th_buf_add(out, TH_STR("\n" FUNCTION_END));
+}
+
+/* A text that ends within its call.  And
  * "<parameter=KEY=VALUE" is a slip of some models.  In the arena. */
 static struct th_str mended(struct th_say *s, struct th_str text)
 {
 	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_ANSWER_MAX);
-	struct th_str rest = text;
+	struct th_str rest;
 	ptrdiff_t at;
 
+	text = th_str_trim(text);
+	rest = text;
 	while ((at = th_str_find(rest, TH_STR(PARAMETER))) >= 0) {
 		size_t key = (size_t)at + strlen(PARAMETER);
 		struct th_str tag = th_str_sub(rest, key, rest.len);
@@ -290,9 +324,8 @@ static struct th_str mended(struct th_say *s, struct th_str text)
 		rest = th_str_sub(rest, slip ? key + (size_t)equals + 1 : key, rest.len);
 	}
 	th_buf_add(&out, rest);
-	if (th_str_find(th_buf_str(&out), TH_STR(FUNCTION_END)) < 0)
-		th_buf_add(&out, th_str_ends(text, TH_STR("</")) ? TH_STR("function>")
-								 : TH_STR("\n" FUNCTION_END));
+	if (th_str_find(text, TH_STR(FUNCTION_END)) < 0)
+		add_end(text, &out);
 	return th_arena_str(s->a, th_buf_str(&out));
 }
 
@@ -302,6 +335,8 @@ static void read_text(struct th_say *s, struct th_str text)
 	struct th_xml_call call;
 	struct th_str rest;
 
+	if (at >= 0 && th_str_starts(th_str_sub(text, (size_t)at, text.len), TH_STR(FUNCTION ">")))
+		at = -1; /* it calls nothing */
 	if (at < 0 || !s->c->tool_count) {
 		th_say_text(s, text);
 		s->any = s->any || text.len;

@@ -91,6 +91,12 @@ static void test_calls(void **state)
 		  "{\"command\":\"ls\"}" },
 		{ "<function=shell>\n<parameter=command>ls</parameter>\n", NULL, "shell",
 		  "{\"command\":\"ls\"}" },
+		{ "<function=shell>\n<parameter=command>ls</parameter>\n</function\n", NULL,
+		  "shell", "{\"command\":\"ls\"}" },
+		/* Of two the last counts. */
+		{ "<function=shell>\n<parameter=command>a</parameter>\n<parameter=timeout_s>1</"
+		  "parameter>\n<parameter=command>b</parameter>\n</function>",
+		  NULL, "shell", "{\"command\":\"b\",\"timeout_s\":1}" },
 		/* A slip. */
 		{ "<function=shell>\n<parameter=command=ls -l=2</parameter>\n</function>", NULL,
 		  "shell", "{\"command\":\"ls -l=2\"}" },
@@ -151,6 +157,9 @@ static void test_refusals(void **state)
 		{ "<function=edit>\n<parameter=command>view</parameter>\n<parameter=more>[1]</"
 		  "parameter>\n</function>",
 		  "Parameter 'more' is expected to be an object." },
+		/* What is cut off may have gone on: "rm -r /tmp" of "rm -r /tmp/x". */
+		{ "<function=shell>\n<parameter=command>rm -r /tmp",
+		  "the parameter command does not end" },
 		{ "<function=shell>\n</function>",
 		  "Missing required parameters for function 'shell': {'command'}" },
 	};
