@@ -68,6 +68,7 @@ struct th_editing {
 	struct th_editing *next;
 	struct th_tool_job *job;
 	const struct th_edit *args;
+	struct th_str path;          /* without what names nothing: "a/./b/" is "a/b" */
 	bool probing, goes, touched; /* goes: taking back what made it */
 	bool is_parts;               /* `say` is JSON, and has a picture */
 	struct th_place place;
@@ -111,7 +112,7 @@ static enum th_code look_at(struct th_editing *e, enum what *ret, int64_t *ret_s
 {
 	TH_CLEANUP(th_fd_close) int fd = -1;
 	struct stat st;
-	enum th_code code = th_tool_open(e->job->env, e->args->path, O_PATH, 0, &fd, &e->err);
+	enum th_code code = th_tool_open(e->job->env, e->path, O_PATH, 0, &fd, &e->err);
 
 	*ret = NOTHING;
 	*ret_size = 0;
@@ -128,9 +129,17 @@ static enum th_code look_at(struct th_editing *e, enum what *ret, int64_t *ret_s
 	return TH_OK;
 }
 
+static enum th_code is_missing(struct th_editing *e)
+{
+	return refuse(e,
+		      "Invalid `path` parameter: %.*s. The path %.*s does not exist. Please "
+		      "provide a valid path.",
+		      TH_FMT(e->path), TH_FMT(e->path));
+}
+
 static enum th_code check_path(struct th_editing *e, enum what what, int64_t size)
 {
-	struct th_str path = e->args->path;
+	struct th_str path = e->path;
 
 	if (e->args->command == TH_EDIT_CREATE) {
 		if (!e->args->file_text.ptr)
@@ -143,10 +152,7 @@ static enum th_code check_path(struct th_editing *e, enum what what, int64_t siz
 				    TH_FMT(path), TH_FMT(path));
 	}
 	if (what == NOTHING && e->args->command != TH_EDIT_UNDO)
-		return refuse(e,
-			      "Invalid `path` parameter: %.*s. The path %.*s does not exist. "
-			      "Please provide a valid path.",
-			      TH_FMT(path), TH_FMT(path));
+		return is_missing(e);
 	if (what == FOLDER && e->args->command != TH_EDIT_VIEW)
 		return refuse(e,
 			      "Invalid `path` parameter: %.*s. The path %.*s is a directory and "
@@ -189,7 +195,7 @@ static enum th_code show_picture(struct th_editing *e)
 
 	if (e->bytes.len > TH_TOOL_PICTURE_MAX)
 		return refuse(e, "%.*s is a picture of %zu bytes; at most %zu can be shown",
-			      TH_FMT(e->args->path), e->bytes.len, TH_TOOL_PICTURE_MAX);
+			      TH_FMT(e->path), e->bytes.len, TH_TOOL_PICTURE_MAX);
 	th_digest_hex(&e->place.digest, hex);
 	th_jw_array(&w);
 	th_jw_object(&w);
@@ -257,8 +263,8 @@ static enum th_code show_range(struct th_editing *e, struct th_str text)
 	to = th_editor_line_at(text, (size_t)last + 1);
 	if (to > from && text.ptr[to - 1] == '\n')
 		to -= to - from > 1 && text.ptr[to - 2] == '\r' ? 2 : 1;
-	th_editor_put_lines(&e->say, e->args->path, th_str_sub(text, from, to - from),
-			    (size_t)first, (size_t)last);
+	th_editor_put_lines(&e->say, e->path, th_str_sub(text, from, to - from), (size_t)first,
+			    (size_t)last);
 	return TH_OK;
 }
 
@@ -271,11 +277,11 @@ static enum th_code show(struct th_editing *e, enum what what)
 		return bad_range(e, "The `view_range` parameter is not allowed when `path` points "
 				    "to a directory.");
 	if (what == FOLDER)
-		return th_editor_view_folder(e->job->env, e->args->path, &e->say, &e->err);
+		return th_editor_view_folder(e->job->env, e->path, &e->say, &e->err);
 	code = th_place_look(e->job->env, &e->place, &e->bytes, &e->err);
 	if (code)
 		return code;
-	e->picture_type = th_editor_picture_type(e->args->path, th_buf_str(&e->bytes));
+	e->picture_type = th_editor_picture_type(e->path, th_buf_str(&e->bytes));
 	if (e->picture_type)
 		return show_picture(e);
 	th_buf_clear(&e->bytes);
@@ -285,7 +291,7 @@ static enum th_code show(struct th_editing *e, enum what what)
 	if (e->args->view_range.count)
 		code = show_range(e, text);
 	else
-		th_editor_put_lines(&e->say, e->args->path, text, 1, th_editor_lines(text));
+		th_editor_put_lines(&e->say, e->path, text, 1, th_editor_lines(text));
 	if (!code)
 		th_seen_put(e->job->env, e->place.path, &e->place.digest);
 	return code;
@@ -307,8 +313,8 @@ static void say_edited(struct th_editing *e, struct th_str what, int64_t first, 
 		th_buf_printf(&e->say,
 			      "NOTE: %.*s had been changed by something else since it was last "
 			      "shown here.\n",
-			      TH_FMT(e->args->path));
-	th_buf_printf(&e->say, "The file %.*s has been edited. ", TH_FMT(e->args->path));
+			      TH_FMT(e->path));
+	th_buf_printf(&e->say, "The file %.*s has been edited. ", TH_FMT(e->path));
 	th_editor_put_lines(&e->say, what, th_str_sub(text, from, to - from), (size_t)first, total);
 	th_buf_add_cstr(&e->say, check);
 }
@@ -338,7 +344,7 @@ static enum th_code replace(struct th_editing *e, struct th_str text)
 		return refuse(e,
 			      "No replacement was performed, old_str `%.*s` did not appear "
 			      "verbatim in %.*s.",
-			      TH_FMT(th_utf8_cut(old, SHOWN_MAX)), TH_FMT(e->args->path));
+			      TH_FMT(th_utf8_cut(old, SHOWN_MAX)), TH_FMT(e->path));
 	if (f.count > 1) {
 		th_buf_init(&lines, 4 * TH_KIB);
 		add_place_lines(&lines, &f);
@@ -352,7 +358,7 @@ static enum th_code replace(struct th_editing *e, struct th_str text)
 	th_editor_replace(text, &f, old, new, &e->result);
 	for (size_t i = 0; i < new.len; i++)
 		news += new.ptr[i] == '\n';
-	th_buf_printf(&what, "a snippet of %.*s", TH_FMT(e->args->path));
+	th_buf_printf(&what, "a snippet of %.*s", TH_FMT(e->path));
 	say_edited(e, th_buf_str(&what), (int64_t)f.lines[0] - AROUND + 1,
 		   (int64_t)(f.lines[0] + AROUND + news),
 		   "Review the changes and make sure they are as expected. Edit the file again if "
@@ -375,7 +381,7 @@ static enum th_code insert(struct th_editing *e, struct th_str text)
 		return refuse(e,
 			      "%.*s was changed by something else since it was last shown here, so "
 			      "its lines may have other numbers: view it again, then insert.",
-			      TH_FMT(e->args->path));
+			      TH_FMT(e->path));
 	th_editor_insert(text, (size_t)line, new, &e->result);
 	say_edited(e, TH_STR("a snippet of the edited file"), line - AROUND + 1,
 		   line + AROUND + (int64_t)TH_MAX(th_editor_lines(new), 1),
@@ -390,12 +396,14 @@ static enum th_code undo(struct th_editing *e)
 	enum th_code code = th_undo_find(e->job->env, &e->place, &e->undo, &e->result, &e->err);
 
 	if (code == TH_ENOENT)
-		return refuse(e, "No edit history found for %.*s.", TH_FMT(e->args->path));
+		return e->place.exists
+			   ? refuse(e, "No edit history found for %.*s.", TH_FMT(e->path))
+			   : is_missing(e);
 	if (code == TH_EUSAGE)
 		return refuse(e, "%s", e->err.msg);
 	if (code)
 		return code;
-	th_buf_printf(&e->say, "Last edit to %.*s undone successfully.", TH_FMT(e->args->path));
+	th_buf_printf(&e->say, "Last edit to %.*s undone successfully.", TH_FMT(e->path));
 	before = th_buf_str(&e->result);
 	e->goes = !e->undo.existed;
 	e->new_bytes = before;
@@ -409,7 +417,7 @@ static enum th_code undo(struct th_editing *e)
 	th_buf_clear(&e->decoded);
 	th_charset_decode(th_charset_of(before), before, &e->decoded);
 	text = th_buf_str(&e->decoded);
-	th_editor_put_lines(&e->say, e->args->path, text, 1, th_editor_lines(text));
+	th_editor_put_lines(&e->say, e->path, text, 1, th_editor_lines(text));
 	return TH_OK;
 }
 
@@ -426,7 +434,7 @@ static enum th_code encode(struct th_editing *e)
 		return refuse(e,
 			      "%.*s is written in %s, which has no character U+%04X; nothing was "
 			      "changed",
-			      TH_FMT(e->args->path), th_charset_name(e->charset), bad);
+			      TH_FMT(e->path), th_charset_name(e->charset), bad);
 	e->new_bytes = th_buf_str(&e->encoded);
 	return th_buf_check(&e->encoded, "the file", &e->err);
 }
@@ -455,7 +463,7 @@ static enum th_code plan_change(struct th_editing *e)
 
 	if (a->command == TH_EDIT_CREATE) {
 		th_buf_add(&e->result, a->file_text);
-		th_buf_printf(&e->say, "File created successfully at: %.*s", TH_FMT(a->path));
+		th_buf_printf(&e->say, "File created successfully at: %.*s", TH_FMT(e->path));
 		return encode(e);
 	}
 	code = a->command == TH_EDIT_REPLACE ? check_replace(e) : TH_OK;
@@ -499,7 +507,7 @@ static void work_plan(void *ctx)
 	if (!code)
 		code = check_path(e, what, size);
 	if (!code && what != FOLDER)
-		code = th_place_find(env, e->args->path, &e->place, &e->err);
+		code = th_place_find(env, e->path, &e->place, &e->err);
 	if (!code)
 		code = e->args->command == TH_EDIT_VIEW ? show(e, what) : plan_change(e);
 	th_tool_owner_leave(env);
@@ -526,7 +534,7 @@ static enum th_code still_so(struct th_editing *e)
 	(void)refuse(e,
 		     "%.*s was changed by something else at this very moment; nothing was edited. "
 		     "View it again.",
-		     TH_FMT(e->args->path));
+		     TH_FMT(e->path));
 	e->status = TH_OUTCOME_FAILED;
 	return TH_EUSAGE;
 }
@@ -603,7 +611,7 @@ static void work_probe(void *ctx)
 		      : old ? "%.*s is as it was before and was not edited."
 			    : "%.*s is neither as it was before nor as the edit makes it: view it "
 			      "before editing it again.",
-		      TH_FMT(e->args->path));
+		      TH_FMT(e->path));
 }
 
 /* ---- on the loop ---- */
@@ -675,6 +683,26 @@ static void run_first(struct th_edit_state *s)
 		th_work(e->job->env->loop, work_plan, planned, e);
 }
 
+static struct th_str tidy(struct th_arena *a, struct th_str path)
+{
+	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_PATH_LEN_MAX + 2);
+	struct th_str rest = path;
+
+	if (path.len > TH_PATH_LEN_MAX)
+		return path; /* refused soon */
+	if (th_str_starts(path, TH_STR("/")))
+		th_buf_add_char(&out, '/');
+	while (rest.len) {
+		struct th_str part = th_str_split(&rest, '/');
+
+		if (part.len && !th_str_is(part, "."))
+			th_buf_printf(&out, "%s%.*s",
+				      out.len && out.ptr[out.len - 1] != '/' ? "/" : "",
+				      TH_FMT(part));
+	}
+	return out.len ? th_arena_str(a, th_buf_str(&out)) : TH_STR(".");
+}
+
 static void begin(struct th_tool_job *job, bool probing)
 {
 	struct th_editing *e = (struct th_editing *)th_alloc(sizeof(*e));
@@ -683,6 +711,7 @@ static void begin(struct th_tool_job *job, bool probing)
 
 	e->job = job;
 	e->args = (const struct th_edit *)job->args;
+	e->path = tidy(job->arena, e->args->path);
 	e->probing = probing;
 	e->status = TH_OUTCOME_DONE;
 	th_buf_init(&e->bytes, TH_EDIT_FILE_MAX);

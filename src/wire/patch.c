@@ -583,7 +583,8 @@ static enum th_code read_file(struct envelope *e, struct th_patch_file *f)
 		next_line(e);
 	}
 	f->diff = th_str_n(from, (size_t)(e->line_at - from));
-	if (f->kind != TH_PATCH_DELETE_FILE && !f->diff.len && !f->move_to.len)
+	/* A new file may be empty. */
+	if (f->kind == TH_PATCH_UPDATE_FILE && !f->diff.len && !f->move_to.len)
 		return envelope_fail(e, "lines of the file are wanted before a header");
 	return TH_OK;
 }
@@ -599,7 +600,7 @@ enum th_code th_patch_parse(struct th_str text, struct th_arena *a, struct th_pa
 	if (!files)
 		return th_fail(err, TH_ELIMIT, "no memory left for a patch");
 	next_line(&e);
-	if (!th_str_is(e.line, BEGIN_PATCH))
+	if (!th_str_is(th_str_trim(e.line), BEGIN_PATCH))
 		return envelope_fail(&e, "a patch begins with " BEGIN_PATCH);
 	next_line(&e);
 	while (!th_str_is(e.line, END_PATCH)) {

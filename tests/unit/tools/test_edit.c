@@ -198,7 +198,7 @@ static void refuses_paths(void **state)
 		{ "{\"command\":\"insert\",\"path\":\"f\",\"insert_line\":0}",
 		  "`new_str` is required" },
 		{ "{\"command\":\"undo_edit\",\"path\":\"f\"}", "No edit history found for f." },
-		{ "{\"command\":\"undo_edit\",\"path\":\"none\"}", "No edit history found" },
+		{ "{\"command\":\"undo_edit\",\"path\":\"none\"}", "The path none does not exist" },
 		{ "{\"command\":\"insert\",\"path\":\"d\",\"insert_line\":0,\"new_str\":\"\"}",
 		  "only the `view` command" },
 		{ "{\"command\":\"view\",\"path\":\"fifo\"}", "no regular file" },
@@ -245,6 +245,8 @@ static void shows_lines(void **state)
 
 	(void)state;
 	put("f", "one\r\ntwo\nthree");
+	assert_true(
+	    has(tool("edit", "{\"command\":\"view\",\"path\":\".//./f/\"}"), "`cat -n` on f:\n"));
 	assert_string_equal(tool("edit", "{\"command\":\"view\",\"path\":\"f\"}"),
 			    "Here's the result of running `cat -n` on f:\n     1\tone\n     "
 			    "2\ttwo\n     3\tthree\n");

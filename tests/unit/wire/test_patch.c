@@ -313,6 +313,10 @@ static void test_envelope(void **unused)
 	assert_int_equal(parse("*** Begin Patch\r\n*** Add File: a\r\n+b\r\n*** End Patch", &f), 1);
 	assert_true(th_str_is(f[0].path, "a"));
 	assert_true(th_str_is(f[0].diff, "+b\r\n"));
+	/* A new file may be empty, and white space behind the first line means nothing. */
+	assert_int_equal(parse("*** Begin Patch \n*** Add File: a\n*** End Patch", &f), 1);
+	assert_int_equal(f[0].kind, TH_PATCH_ADD_FILE);
+	assert_true(f[0].diff.len == 0);
 }
 
 static void test_bad_envelopes(void **unused)
@@ -325,7 +329,6 @@ static void test_bad_envelopes(void **unused)
 		{ "*** Begin Patch", "is wanted" },
 		{ "*** Begin Patch\n*** End Patch", "at least one file" },
 		{ "*** Begin Patch\n*** Add File: \n+a\n*** End Patch", "a path is wanted" },
-		{ "*** Begin Patch\n*** Add File: a\n*** End Patch", "lines of the file" },
 		{ "*** Begin Patch\n*** Add File: a\nb\n*** End Patch", "line 3" },
 		{ "*** Begin Patch\n*** Add File: a\n+b", "must end with" },
 		{ "*** Begin Patch\n*** Add File: a", "begins with +" },
