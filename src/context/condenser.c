@@ -97,6 +97,12 @@ static enum th_code check_one(const struct th_agent_condenser *given, struct th_
 		    err, TH_EUSAGE,
 		    "compact.keep_first (%lld) must be less than half of max_size (%lld)",
 		    (long long)own.keep_first, (long long)own.max_size);
+	/* The first ones, the summary, and at least one of the newest. */
+	if (condenser == &th_condenser_summarizing && own.keep_first + 1 >= own.max_size / 2)
+		return th_fail(err, TH_EUSAGE,
+			       "compact.keep_first (%lld): with the summary, half of max_size "
+			       "(%lld) leaves no room for a newest item",
+			       (long long)own.keep_first, (long long)own.max_size);
 	if (own.max_events && own.keep_first >= own.max_events)
 		return th_fail(err, TH_EUSAGE,
 			       "compact.keep_first (%lld) must be less than max_events (%lld)",

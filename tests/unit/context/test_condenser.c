@@ -358,6 +358,31 @@ static void test_what_an_agent_may_name(void **unused)
 	assert_int_equal(th_condenser_check(NULL, NULL), TH_OK);
 }
 
+/* The summary needs a place, and so does one of the newest. */
+static void test_room(void **unused)
+{
+	static const struct {
+		const char *condenser;
+		int64_t size, first;
+		enum th_code want;
+	} rows[] = {
+		{ "llm_summarizing", 10, 3, TH_OK }, { "llm_summarizing", 10, 4, TH_EUSAGE },
+		{ "llm_summarizing", 4, 0, TH_OK },  { "llm_summarizing", 2, 0, TH_EUSAGE },
+		{ "amortized", 10, 4, TH_OK },       { "amortized", 10, 5, TH_EUSAGE },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < TH_COUNT(rows); i++) {
+		const struct th_agent_compact c = { .own = { .condenser =
+								 th_str_of(rows[i].condenser),
+							     .max_size = rows[i].size,
+							     .keep_first = rows[i].first } };
+		struct th_err err = { 0 };
+
+		assert_int_equal(th_condenser_check(&c, &err), rows[i].want);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -369,6 +394,7 @@ int main(void)
 		cmocka_unit_test(test_half),
 		cmocka_unit_test(test_every_cut_is_legal),
 		cmocka_unit_test(test_what_an_agent_may_name),
+		cmocka_unit_test(test_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
