@@ -69,8 +69,6 @@ static const struct deviation {
 	const char *id, *area, *member;
 } deviations[] = {
 	{ .id = "oh-110" }, /* a call without a newline behind its tag is a call */
-	{ .id = "oh-254" }, /* a path may be relative to the workspace */
-	{ .id = "oh-276" }, /* the same */
 	{ .id = "oh-256" }, /* missing folders are made */
 	{ .id = "oh-265" }, /* line ends stay as they are */
 	{ .id = "oh-288" }, /* a shell that ends is said at once, and begun anew */

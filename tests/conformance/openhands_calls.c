@@ -123,6 +123,51 @@ static void put_expected(const struct th_json *message, struct th_buf *out)
 	put_message(th_json_get_str(message, "content"), calls, names, arguments, out);
 }
 
+/* A value as both write it: without newlines around it, and a number without quotes. */
+static void put_plain(const struct th_json *value, struct th_buf *out)
+{
+	if (th_json_type(value) == TH_JSON_STR)
+		th_buf_add(out, th_str_trim(th_json_str(value)));
+	else
+		th_json_print(value, out);
+	th_buf_add_char(out, ';');
+}
+
+static bool same_plain(const struct th_json *ours, const struct th_json *theirs)
+{
+	struct th_buf a TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+	struct th_buf b TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+	struct th_json_doc *one = NULL, *two = NULL;
+	struct th_json_iter it;
+	bool same = th_str_eq(th_json_get_str(ours, "name"),
+			      th_json_get_str(th_json_get(theirs, "function"), "name")) &&
+		    !th_json_parse(th_json_get_str(ours, "arguments"), &one, NULL) &&
+		    !th_json_parse(th_json_get_str(th_json_get(theirs, "function"), "arguments"),
+				   &two, NULL);
+
+	for (it = th_json_iter(th_json_root(one)); same && th_json_next(&it);)
+		put_plain(it.val, &a);
+	for (it = th_json_iter(th_json_root(two)); same && th_json_next(&it);)
+		put_plain(it.val, &b);
+	same = same && th_str_eq(th_buf_str(&a), th_buf_str(&b));
+	th_json_free(one);
+	th_json_free(two);
+	return same;
+}
+
+/* Upstream takes the first call of several, and no number for what the schema says is one; and it
+ * reads the newlines around a value, which its own prompt shows, as parts of it. */
+static bool differs_on_purpose(const struct th_json *items, const struct th_json *expected)
+{
+	const struct th_json *first = th_json_at(th_json_get(expected, "tool_calls"), 0);
+	struct th_json_iter it = th_json_iter(items);
+
+	while (first && th_json_next(&it))
+		if (th_str_is(th_json_get_str(it.val, "type"), "function_call"))
+			return same_plain(it.val, first);
+	return false;
+}
+
 static bool reads(struct th_str text, const struct th_json *expected, struct th_buf *found)
 {
 	struct th_json_doc *doc = decoded(text);
@@ -135,6 +180,10 @@ static bool reads(struct th_str text, const struct th_json *expected, struct th_
 	else
 		put_expected(expected, &want);
 	same = th_str_eq(th_buf_str(found), th_buf_str(&want));
+	if (!same && differs_on_purpose(th_json_root(doc), expected)) {
+		th_buf_clear(found);
+		th_buf_add_cstr(found, OH_DEVIATES "all calls, and values of their types");
+	}
 	th_json_free(doc);
 	th_buf_deinit(&want);
 	return same;

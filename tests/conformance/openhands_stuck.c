@@ -24,19 +24,42 @@ static uint64_t digest(const struct th_json *v)
 	return hash;
 }
 
-/* Of Python's kernel, only these count as errors there. */
-static bool is_syntax_error(struct th_str text)
+/* The lines of a text without white space around it. */
+static size_t lines_of(struct th_str text, struct th_str *list, size_t size)
 {
+	size_t count = 0;
+
+	for (text = th_str_trim(text); text.len; count++) {
+		struct th_str line = th_str_split(&text, '\n');
+
+		list[count % size] = line; /* the last ones stay */
+	}
+	return count;
+}
+
+/* Of Python's kernel, only these count as errors there, as its shell writes them: the error, the
+ * folder, the interpreter.  *ret: the line with the error, which must be the same each time. */
+static bool is_syntax_error(struct th_str text, struct th_str *ret)
+{
+	struct th_str list[3], first = th_str_trim(text), cell = th_str_split(&first, '\n');
+	size_t count = lines_of(text, list, 3), words = 0;
+
 	static const char *const errors[] = {
 		"SyntaxError: unterminated string literal (detected at line",
 		"SyntaxError: invalid syntax. Perhaps you forgot a comma?",
 		"SyntaxError: incomplete input"
 	};
 
-	for (size_t i = 0; i < TH_COUNT(errors); i++)
-		if (th_str_find(text, th_str_of(errors[i])) >= 0)
-			return true;
-	return false;
+	if (count < 3 ||
+	    !th_str_starts(list[(count - 2) % 3], TH_STR("[Jupyter current working directory:")) ||
+	    !th_str_starts(list[(count - 1) % 3], TH_STR("[Jupyter Python interpreter:")))
+		return false;
+	*ret = list[count % 3]; /* the third from the end */
+	while (words < TH_COUNT(errors) && th_str_find(*ret, th_str_of(errors[words])) < 0)
+		words++;
+	/* Those behind the first stand in a whole message of a cell. */
+	return words == 0 || (words < TH_COUNT(errors) && count >= 6 &&
+			      th_str_starts(th_str_trim(cell), TH_STR("Cell In[1], line")));
 }
 
 /* What a case counts: an action and an observation are two events. */
@@ -44,12 +67,14 @@ struct history {
 	struct th_stuck stuck;
 	struct th_move call;              /* that waits for its result */
 	size_t first[TH_STUCK_MOVES_MAX]; /* event with which a move begins */
-	size_t events;
+	uint64_t actions[TH_STUCK_MOVES_MAX];
+	size_t events, before; /* before: those that the last message of the user hides */
 };
 
 static void add(struct history *h, const struct th_move *move, size_t events)
 {
 	h->first[h->stuck.count % TH_STUCK_MOVES_MAX] = h->events;
+	h->actions[h->stuck.count % TH_STUCK_MOVES_MAX] = move->action;
 	h->events += events;
 	th_stuck_add(&h->stuck, move);
 }
@@ -58,10 +83,11 @@ static void add_v0(struct history *h, const struct th_json *event, bool headless
 {
 	struct th_str kind = word(event, 0);
 	struct th_move move = { .kind = TH_MOVE_CALL };
+	struct th_str line;
 
 	if (th_str_is(kind, "user")) {
 		if (!headless)
-			*h = (struct history){ 0 };
+			*h = (struct history){ .before = h->before + h->events + 1 };
 	} else if (th_str_is(kind, "agentmsg")) {
 		move.kind = TH_MOVE_MESSAGE;
 		move.action = digest(th_json_at(event, 1));
@@ -73,12 +99,29 @@ static void add_v0(struct history *h, const struct th_json *event, bool headless
 		h->call = (struct th_move){ .kind = TH_MOVE_CALL, .action = digest(event) };
 	} else {
 		h->call.result = digest(th_json_at(event, 1));
-		h->call.failed = th_str_is(kind, "err") ||
-				 (th_str_is(kind, "ipyout") && is_syntax_error(word(event, 1)));
+		h->call.failed = th_str_is(kind, "err");
+		if (th_str_is(kind, "ipyout") && is_syntax_error(word(event, 1), &line)) {
+			h->call.failed = true;
+			h->call.action ^= th_hash64(line.ptr, line.len);
+		}
 		h->call.code =
 		    th_str_is(kind, "out") ? digest(th_json_at(event, 2)) : h->call.result;
 		add(h, &h->call, 2);
 	}
+}
+
+/* Where the loop begins as upstream says it: of an action that is repeated, the first that is
+ * equal, also before the loop; of three errors the fourth action from the end. */
+static size_t start_of(const struct history *h, const struct th_stuck_finding *f)
+{
+	size_t at = f->first;
+
+	if (f->rule->shape == TH_STUCK_ERRORS && at > 0)
+		at--;
+	for (size_t i = 0; i < at && f->rule->shape != TH_STUCK_MESSAGES; i++)
+		if (h->actions[i % TH_STUCK_MOVES_MAX] == h->actions[at % TH_STUCK_MOVES_MAX])
+			at = i;
+	return h->before + h->first[at % TH_STUCK_MOVES_MAX];
 }
 
 bool oh_stuck_v0(const struct oh_case *c, struct th_buf *found)
@@ -96,12 +139,10 @@ bool oh_stuck_v0(const struct oh_case *c, struct th_buf *found)
 		th_buf_add(found, TH_STR("not stuck"));
 		return !th_json_bool(th_json_get(c->expected, "stuck"), false);
 	}
-	th_buf_printf(found, "%s, %zu times, from %zu", f.rule->name, f.times,
-		      h.first[f.first % TH_STUCK_MOVES_MAX]);
+	th_buf_printf(found, "%s, %zu times, from %zu", f.rule->name, f.times, start_of(&h, &f));
 	return th_json_bool(th_json_get(c->expected, "stuck"), false) &&
 	       th_str_is(th_json_get_str(analysis, "loop_type"), f.rule->name) &&
-	       th_json_get_int(analysis, "loop_start_idx", -1) ==
-		   (int64_t)h.first[f.first % TH_STUCK_MOVES_MAX];
+	       th_json_get_int(analysis, "loop_start_idx", -1) == (int64_t)start_of(&h, &f);
 }
 
 bool oh_stuck_v1(const struct oh_case *c, struct th_buf *found)
