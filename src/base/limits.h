@@ -167,6 +167,28 @@
 
 /* store */
 #define TH_BLOB_MAX (64 * TH_MIB)
+#define TH_BLOB_OVER \
+	(64 * TH_KIB) /* a larger one goes to the place for blobs, where there is one */
+#define TH_BLOB_GRACE_MS (24 * 60 * 60 * 1000LL) /* what nobody names stays in a place so long */
+#define TH_BLOB_FRESH_MS (10 * 60 * 1000LL)      /* after its put an object is still to be named */
+#define TH_BLOB_WALK_MS (6 * 60 * 60 * 1000LL)   /* between two walks through all of a place */
+#define TH_BLOB_CLEAN_MS (10 * 60 * 1000LL)      /* between two looks for what is to be removed */
+#define TH_PLACES_MAX 64                         /* that one store ever had */
+#define TH_PLACE_URL_MAX 1024                    /* bytes */
+#define TH_PLACE_CALLS_MAX 16    /* requests to an object store at a time, of one thread */
+#define TH_PLACE_TRIES_MAX 4     /* of one of them */
+#define TH_PLACE_PAUSE_MS 200    /* before the second; doubles, with jitter */
+#define TH_PLACE_WAIT_MS 10000   /* no further try begins after it */
+#define TH_PLACE_CONNECT_MS 3000 /* name, TCP, TLS */
+#define TH_PLACE_IDLE_MS 5000    /* without a byte */
+#define TH_PLACE_CALL_MS 60000   /* one try */
+#define TH_PLACE_REST_MS 30000   /* one that failed is left alone; blobs go to the database */
+#define TH_PLACE_LOOK_MS 10000   /* between two looks at which place it is */
+#define TH_PLACE_LIST_MAX 1000   /* objects in one answer */
+#define TH_PLACE_LIST_SIZE_MAX (2 * TH_MIB) /* bytes of it */
+#define TH_PLACE_REMOVES_MAX 200            /* objects removed in one piece */
+#define TH_S3_KEY_MAX 1024 /* bytes of a key's name, of its secret; of a bucket and prefix */
+#define TH_S3_TOKEN_MAX (8 * TH_KIB)
 #define TH_BATCH_EVENTS_MAX 65536 /* events of one transaction */
 #define TH_FORK_DEPTH_MAX 64      /* a fork of a fork of … */
 #define TH_STORE_PATH_MAX 3840    /* leaves room for the names beside it */
