@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store.c - thole store: a log as a whole: raised to this version, checked, copied. */
-#include "admin/copy.h"
-#include "cli/cli.h"
+#include "cli/store.h"
 
-struct store_options {
-	struct th_common common;
-	bool json;
-};
+#include "admin/copy.h"
 
 static const struct th_option store_options[] = {
-	TH_OPTION_JSON(struct store_options, json),
-	TH_OPTIONS_COMMON(struct store_options, common),
+	{ "over", 0, "BYTES", TH_OPTION_INT, offsetof(struct th_store_command, over),
+	  "with blobs PLACE: larger ones go there; default: 65536", NULL },
+	TH_OPTION_JSON(struct th_store_command, json),
+	TH_OPTIONS_COMMON(struct th_store_command, common),
 	TH_OPTIONS_END,
 };
 
-static int check(const struct store_options *o)
+static int check(const struct th_store_command *o)
 {
 	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
 	struct th_err err = { 0 };
@@ -25,7 +23,7 @@ static int check(const struct store_options *o)
 }
 
 /* Whatever is raised when somebody writes is raised now. */
-static int migrate(const struct store_options *o)
+static int migrate(const struct th_store_command *o)
 {
 	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
 	struct th_batch nothing = { 0 };
@@ -75,7 +73,7 @@ static int copy_print(const struct th_copy_report *r, bool json)
 	return th_cli_print(&out, 0);
 }
 
-static int copy(const struct store_options *o, const char *from_url, const char *to_url)
+static int copy(const struct th_store_command *o, const char *from_url, const char *to_url)
 {
 	struct th_store *from TH_CLEANUP(th_cli_storep) = NULL;
 	struct th_store *to TH_CLEANUP(th_cli_storep) = NULL;
@@ -92,7 +90,7 @@ static int copy(const struct store_options *o, const char *from_url, const char 
 
 static int run_store(const struct th_command *self, int argc, char **argv)
 {
-	struct store_options o = { 0 };
+	struct th_store_command o = { .over = -1 };
 	struct th_operands rest;
 	struct th_err err = { 0 };
 	enum th_code code = th_options_parse(self, argc, argv, &o, &rest, &err);
@@ -107,24 +105,35 @@ static int run_store(const struct th_command *self, int argc, char **argv)
 		return check(&o);
 	if (th_str_is(what, "migrate") && rest.count == 1)
 		return migrate(&o);
-	return th_cli_die(2, "store takes check, migrate, or copy FROM TO");
+	if (th_str_is(what, "blobs") && rest.count <= 2)
+		return th_store_command_blobs(&o, rest.count == 2 ? rest.list[1] : NULL);
+	if (th_str_is(what, "clean") && rest.count == 1)
+		return th_store_command_clean(&o);
+	return th_cli_die(2, "store takes check, migrate, copy FROM TO, blobs [PLACE], or clean");
 }
 
 const struct th_command th_command_store = {
 	.name = "store",
-	.operands = "check | migrate | copy FROM TO",
-	.summary = "check a whole log, raise it to this version, copy it",
+	.operands = "check | migrate | copy FROM TO | blobs [PLACE] | clean",
+	.summary =
+	    "check a whole log, raise it to this version, copy it, choose where its blobs are",
 	.text = "check reads every stored byte and compares it with its digest. migrate brings the "
 		"tables of an older\n"
 		"version to this one, or makes them; it never goes back. copy writes the sessions "
 		"of one log into another, of\n"
 		"any kind, and computes every digest again; what is there already is left, so an "
 		"interrupted copy is begun\n"
-		"again. What sessions used (thole usage) is not copied.\n\n"
+		"again. What sessions used (thole usage) is not copied.\n"
+		"blobs says where a PostgreSQL store's pictures are, and chooses a place for "
+		"the large ones that come from now\n"
+		"on: folder:PATH, s3:https://HOST/BUCKET/PREFIX?region=REGION, or database. clean "
+		"removes now what is left\n"
+		"of deleted sessions, as servers do by themselves: docs/FLEET.md.\n\n"
 		"Examples:\n"
 		"  thole store check --store postgres://thole@db/thole\n"
-		"  thole store copy sqlite:/srv/thole/log.db postgres://thole@db/thole\n",
+		"  thole store copy sqlite:/srv/thole/log.db postgres://thole@db/thole\n"
+		"  thole store blobs folder:/srv/blobs --over 65536\n",
 	.options = store_options,
-	.words = "check migrate copy",
+	.words = "check migrate copy blobs clean",
 	.run = run_store,
 };

@@ -53,7 +53,11 @@ static void postgres_close(struct th_store *store)
 
 	assert(s->reading == 0);
 	th_group_end(&s->group);
+	th_pg_clean_stop(s);
 	th_pg_owner_drop(s);
+	th_pg_places_deinit(&s->places);
+	th_pg_places_deinit(&s->read_places);
+	free(s->puts.list);
 	s->owner.wake = th_wake_free(s->owner.wake);
 	th_pg_notify_deinit(s);
 	th_pq_close(&s->reader);
@@ -164,6 +168,7 @@ static enum th_code postgres_open(struct th_str rest, const struct th_store_opti
 	pthread_mutex_init(&s->lock, NULL);
 	th_pg_owner_init(&s->owner, options->lease_ms ?: TH_STORE_LEASE_MS);
 	th_pg_notify_init(s);
+	s->cleaner.stop_fd = -1;
 	code = names_set(s, "postgres", rest, err);
 	s->reader = s->writer = (struct th_pq)TH_PQ_INIT;
 	if (code == TH_OK) {
@@ -222,5 +227,8 @@ const struct th_store_kind th_store_postgres = {
 	.usage = th_postgres_usage,
 	.remove = th_postgres_remove,
 	.sweep = th_postgres_sweep,
+	.place_set = th_postgres_place_set,
+	.places = th_postgres_places,
+	.clean = th_postgres_clean,
 	.verify = th_postgres_verify,
 };

@@ -5,7 +5,8 @@
  * (transactions), postgres_write.c (batches), postgres_append.c (what goes into
  * one; with postgres_entries.c, postgres_columns.c and postgres_fork.c), postgres_known.c,
  * postgres_owner.c, postgres_lease.c, postgres_node.c, postgres_notify.c, postgres_read.c,
- * postgres_list.c, postgres_remove.c, postgres_verify.c.  Only these include it.
+ * postgres_list.c, postgres_remove.c, postgres_place.c, postgres_put.c, postgres_choose.c,
+ * postgres_clean.c, postgres_verify.c.  Only these include it.
  *
  * Everything is in the schema `thole` of a database.  A session has a number, by
  * which its events are kept: (session_number, seq) is their key.  Text that a
@@ -29,11 +30,12 @@
 #include "base/label.h"
 #include "base/secret.h"
 #include "io/clock.h"
+#include "store/blob_place.h"
 #include "store/common.h"
 #include "store/group.h"
 #include "store/pq.h"
 
-#define TH_POSTGRES_VERSION 5
+#define TH_POSTGRES_VERSION 6
 
 /* Whose lease is over at any time: the owner of sessions that were handed over. */
 #define TH_PG_NOBODY "handed-over"
@@ -73,6 +75,43 @@ struct th_pg_notify {
 	struct th_err why;
 };
 
+/* The places of a store, as one thread has them; the connection is the thread's. */
+struct th_pg_place {
+	int64_t number;
+	struct th_blob_place *place;
+	bool ours; /* false: this database is a copy of the one that the place belongs to */
+};
+struct th_pg_places {
+	struct th_pg_place list[TH_PLACES_MAX];
+	size_t count;
+	const struct th_pg_place *current; /* what is put goes there; NULL: nowhere */
+	uint64_t over;                     /* bytes: a larger blob */
+	uint64_t looked_ms;                /* 0: never */
+};
+
+/* Large blobs of the batches that are being written: where each is, before its transaction. */
+struct th_pg_put {
+	struct th_digest hash;
+	bool known; /* it has a row already, and nothing was put */
+	int64_t place;
+	char name[TH_PLACE_NAME_SIZE];
+	uint64_t put_ms;
+};
+struct th_pg_puts {
+	struct th_pg_put *list;
+	size_t count, cap;
+	uint64_t rest_until_ms; /* the place failed: so long nothing is put */
+	int64_t failed;         /* the place that did, until it is noted; 0: none */
+	struct th_err why;
+};
+
+/* The thread that removes objects which nobody names. */
+struct th_pg_cleaner {
+	pthread_t thread;
+	bool started;
+	int stop_fd; /* -1: there is none */
+};
+
 struct th_postgres {
 	struct th_store base;
 	struct th_group group;
@@ -86,12 +125,16 @@ struct th_postgres {
 	void *told_ctx;
 
 	struct th_pq reader;             /* the loop's */
+	struct th_pg_places read_places; /* the same thread's */
 	size_t reading;                  /* nested reads in one transaction */
 	struct th_verify_report *report; /* while set: damage that is found goes there too */
 
 	/* The worker has what is below while it holds `writing`. */
 	pthread_mutex_t writing;
 	struct th_pq writer;
+	struct th_pg_places places; /* the writer's */
+	struct th_pg_puts puts;
+	struct th_pg_cleaner cleaner;
 	struct th_pg_owner owner;
 	struct th_pg_notify notify;
 	struct th_pg_known *known;     /* a guess; cleared when a transaction comes to nothing */
@@ -254,6 +297,47 @@ enum th_code th_postgres_usage(struct th_store *store, const struct th_usage_fil
 enum th_code th_postgres_remove(struct th_store *store, const struct th_str *ids, size_t count,
 				struct th_err *err);
 enum th_code th_postgres_sweep(struct th_store *store, bool *ret_more, struct th_err *err);
+
+/* postgres_place.c */
+/* Which database it is: a restored dump is another one. */
+/* clang-format off */
+#define TH_PG_SYSTEM_SQL                                                               \
+	"((SELECT system_identifier::text FROM pg_control_system()) || '/' ||"         \
+	" (SELECT oid::text FROM pg_database WHERE datname = current_database()))"
+/* clang-format on */
+
+void th_pg_places_deinit(struct th_pg_places *p);
+/* What the database says of them, by this connection. */
+TH_NODISCARD enum th_code th_pg_places_load(struct th_postgres *s, struct th_pq *c,
+					    struct th_pg_places *p, struct th_err *err);
+/* Appends the bytes of an object, by its digest.  TH_ENOENT is TH_ECORRUPT here: its row is there.
+ * `c` looks up a place that is not known yet. */
+TH_NODISCARD enum th_code th_pg_place_get(struct th_postgres *s, struct th_pq *c,
+					  struct th_pg_places *p, int64_t number,
+					  struct th_str object, const struct th_digest *hash,
+					  struct th_buf *out, struct th_err *err);
+/* postgres_put.c */
+/* With `writing`, before the transaction: large blobs that are new are durable in the place, if
+ * there is one.  Where it fails they go into the database, and nothing fails. */
+TH_NODISCARD enum th_code th_pg_puts_make(struct th_postgres *s, const struct th_batch *list,
+					  struct th_err *err);
+/* In the transaction: what was known before is there, and stays.  TH_EBUSY: it is gone meanwhile,
+ * and is to be put. */
+TH_NODISCARD enum th_code th_pg_puts_check(struct th_postgres *s, struct th_err *err);
+/* NULL: it goes into the database. */
+const struct th_pg_put *th_pg_put_find(const struct th_pg_puts *p, const struct th_digest *hash);
+/* postgres_choose.c */
+enum th_code th_postgres_place_set(struct th_store *store, struct th_str url, uint64_t over,
+				   struct th_err *err);
+enum th_code th_postgres_places(struct th_store *store, th_store_place_fn *fn, void *ctx,
+				struct th_err *err);
+
+/* postgres_clean.c */
+/* There is a place: from now on somebody cleans there. */
+void th_pg_clean_start(struct th_postgres *s);
+void th_pg_clean_stop(struct th_postgres *s);
+enum th_code th_postgres_clean(struct th_store *store, struct th_clean_report *ret,
+			       struct th_err *err);
 
 /* postgres_verify.c */
 enum th_code th_postgres_verify(struct th_store *store, struct th_str session_id,

@@ -330,6 +330,11 @@ static enum th_code tasks_copy(struct th_pg_appending *w)
 	return code;
 }
 
+static const char blob_sql[] = "INSERT INTO thole.blobs (hash, media_type, bytes)"
+			       " VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+static const char blob_placed_sql[] = "INSERT INTO thole.blobs (hash, media_type, place, object,"
+				      " size) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING";
+
 static enum th_code blobs_write(struct th_pg_appending *w)
 {
 	enum th_code code = TH_OK;
@@ -339,16 +344,24 @@ static enum th_code blobs_write(struct th_pg_appending *w)
 			struct th_pq_args args TH_CLEANUP(th_pq_args_deinit) = { 0 };
 			const struct th_blob *blob = &b->blobs[i];
 
+			const struct th_pg_put *put = th_pg_put_find(&w->s->puts, &blob->hash);
+
+			if (put && put->known)
+				continue;
 			if (w->c->queued > TH_PQ_QUEUE_MAX / 2)
 				code = th_pq_go(w->c, NULL, w->err);
 			th_pq_arg_bytes(&args, blob->hash.bytes, sizeof(blob->hash.bytes));
 			th_pq_arg_text(&args, blob->media_type);
-			th_pq_arg_bytes(&args, blob->bytes.ptr, blob->bytes.len);
+			if (put) {
+				th_pq_arg_i64(&args, put->place);
+				th_pq_arg_text(&args, th_str_of(put->name));
+				th_pq_arg_i64(&args, (int64_t)blob->bytes.len);
+			} else {
+				th_pq_arg_bytes(&args, blob->bytes.ptr, blob->bytes.len);
+			}
 			if (code == TH_OK)
-				code = th_pq_add(w->c,
-						 "INSERT INTO thole.blobs (hash, media_type, bytes)"
-						 " VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
-						 &args, w->err);
+				code = th_pq_add(w->c, put ? blob_placed_sql : blob_sql, &args,
+						 w->err);
 		}
 	}
 	return code;
@@ -383,6 +396,12 @@ static enum th_code names_write(struct th_pg_appending *w)
 	th_pq_arg_array(&args, &l[0]);
 	th_pq_arg_array(&args, &l[1]);
 	code = th_pq_add(w->c, "DELETE FROM thole.orphans WHERE hash = ANY($1)", &hashes, w->err);
+	/* Locked, so that who sweeps waits, and then sees the name (postgres_remove.c). */
+	if (code == TH_OK)
+		code = th_pq_add(w->c,
+				 "SELECT count(*) FROM (SELECT 1 FROM thole.blobs"
+				 " WHERE hash = ANY($1) ORDER BY hash FOR KEY SHARE) b",
+				 &hashes, w->err);
 	if (code == TH_OK)
 		code = th_pq_add(w->c,
 				 "INSERT INTO thole.blob_names (hash, session_number)"
@@ -457,7 +476,9 @@ enum th_code th_pg_write_blobs(struct th_pg_appending *w)
 {
 	enum th_code code = orphans_keep(w);
 
-	return code == TH_OK ? blobs_write(w) : code;
+	if (code == TH_OK)
+		code = blobs_write(w);
+	return code == TH_OK ? th_pg_puts_check(w->s, w->err) : code;
 }
 
 enum th_code th_pg_write_rows(struct th_pg_appending *w)

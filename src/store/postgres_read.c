@@ -249,39 +249,62 @@ enum th_code th_postgres_read(struct th_store *store, struct th_str id, uint64_t
 
 /* ---- blobs ---- */
 
+/* The row of a blob: its bytes, or where they are. */
+struct blob_row {
+	int64_t place; /* 0: in the database */
+	char object[TH_PLACE_NAME_SIZE];
+};
+
+static enum th_code blob_read(struct th_postgres *s, const struct th_digest *hash,
+			      struct blob_row *ret, struct th_buf *out, struct th_err *err)
+{
+	struct th_pq_args args TH_CLEANUP(th_pq_args_deinit) = { 0 };
+	PGresult *r TH_CLEANUP(th_pq_clearp) = NULL;
+	struct th_str bytes = { 0 }, object = { 0 };
+	struct th_digest found;
+	char hex[TH_SHA256_HEX_SIZE + 1];
+	enum th_code code;
+
+	*ret = (struct blob_row){ 0 };
+	th_digest_hex(hash, hex);
+	th_pq_arg_bytes(&args, hash->bytes, sizeof(hash->bytes));
+	code = th_pq_run(&s->reader, "SELECT bytes, place, object FROM thole.blobs WHERE hash = $1",
+			 &args, &r, err);
+	if (code != TH_OK)
+		return code;
+	if (th_pq_rows(r) == 0)
+		return th_fail(err, TH_ENOENT, "there is no blob %s", hex);
+	if (th_pq_i64(r, 0, 1, &ret->place)) {
+		if (!th_pq_text(r, 0, 2, &object) || object.len >= sizeof(ret->object))
+			return th_fail(err, TH_ECORRUPT, "%s is damaged: blob %s has no object",
+				       s->shown, hex);
+		memcpy(ret->object, object.ptr, object.len);
+		return TH_OK;
+	}
+	(void)th_pq_bytes(r, 0, 0, &bytes);
+	found = th_sha256_of(bytes.ptr, bytes.len);
+	if (!th_digest_eq(&found, hash))
+		return th_fail(err, TH_ECORRUPT,
+			       "%s is damaged: blob %s: its bytes are not what its hash says",
+			       s->shown, hex);
+	th_buf_add(out, bytes);
+	return th_buf_check(out, "the blob", err);
+}
+
 enum th_code th_postgres_blob(struct th_store *store, const struct th_digest *hash,
 			      struct th_buf *out, struct th_err *err)
 {
 	struct th_postgres *s = th_postgres_of(store);
-	struct th_pq_args args TH_CLEANUP(th_pq_args_deinit) = { 0 };
-	PGresult *r = NULL;
-	struct th_str bytes = { 0 };
-	struct th_digest found;
-	char hex[TH_SHA256_HEX_SIZE + 1];
+	struct blob_row row;
 	enum th_code code = th_postgres_read_begin(s, err);
 
 	if (code != TH_OK)
 		return code;
-	th_digest_hex(hash, hex);
-	th_pq_arg_bytes(&args, hash->bytes, sizeof(hash->bytes));
-	code =
-	    th_pq_run(&s->reader, "SELECT bytes FROM thole.blobs WHERE hash = $1", &args, &r, err);
-	if (code == TH_OK && th_pq_rows(r) == 0) {
-		code = th_fail(err, TH_ENOENT, "there is no blob %s", hex);
-	} else if (code == TH_OK) {
-		(void)th_pq_bytes(r, 0, 0, &bytes);
-		found = th_sha256_of(bytes.ptr, bytes.len);
-		if (!th_digest_eq(&found, hash))
-			code = th_fail(err, TH_ECORRUPT,
-				       "%s is damaged: blob %s: its bytes are not what its hash "
-				       "says",
-				       s->shown, hex);
-	}
-	if (code == TH_OK) {
-		th_buf_add(out, bytes);
-		code = th_buf_check(out, "the blob", err);
-	}
-	th_pq_clear(r);
+	code = blob_read(s, hash, &row, out, err);
 	th_postgres_read_end(s);
-	return code;
+	/* The transaction does not wait for what is elsewhere. */
+	if (code != TH_OK || row.place == 0)
+		return code;
+	return th_pg_place_get(s, &s->reader, &s->read_places, row.place, th_str_of(row.object),
+			       hash, out, err);
 }

@@ -156,9 +156,14 @@ static const char names_sql[] =
 /* Locked first, and looked at in a statement of its own: what was named meanwhile is seen. */
 static const char lock_sql[] =
     "SELECT hash FROM thole.orphans ORDER BY hash LIMIT " PIECE_BLOBS " FOR UPDATE SKIP LOCKED";
+/* Who is about to name one has its row locked (names_write): waited for, and then seen. */
+static const char wait_sql[] = "SELECT count(*) FROM (SELECT 1 FROM thole.blobs"
+			       " WHERE hash = ANY($1) ORDER BY hash FOR UPDATE) b";
 static const char blobs_sql[] =
-    "DELETE FROM thole.blobs b WHERE hash = ANY($1)"
-    " AND NOT EXISTS (SELECT 1 FROM thole.blob_names n WHERE n.hash = b.hash)";
+    "WITH gone AS (DELETE FROM thole.blobs b WHERE hash = ANY($1)"
+    " AND NOT EXISTS (SELECT 1 FROM thole.blob_names n WHERE n.hash = b.hash)"
+    " RETURNING place, object, hash) INSERT INTO thole.doomed (place, object, hash)"
+    " SELECT place, object, hash FROM gone WHERE place IS NOT NULL ON CONFLICT DO NOTHING";
 static const char orphans_sql[] = "DELETE FROM thole.orphans WHERE hash = ANY($1)";
 
 static enum th_code sweep_blobs(struct th_postgres *s, int64_t *ret_done, struct th_err *err)
@@ -177,6 +182,8 @@ static enum th_code sweep_blobs(struct th_postgres *s, int64_t *ret_done, struct
 	}
 	*ret_done = th_pq_rows(r);
 	th_pq_arg_array(&args, &hashes);
+	if (code == TH_OK && *ret_done > 0)
+		code = th_pq_add(&s->writer, wait_sql, &args, err);
 	if (code == TH_OK && *ret_done > 0)
 		code = th_pq_add(&s->writer, blobs_sql, &args, err);
 	if (code == TH_OK && *ret_done > 0)

@@ -150,11 +150,34 @@ static const char *const fifth[] = {
 	"ALTER TABLE thole.owners ADD COLUMN labels text NOT NULL DEFAULT ''",
 	NULL,
 };
+/*
+ * Blobs in places (store/blob_place.h).  A row of `blobs` says where its bytes are: in it, or (`place`)
+ * in an object.  `doomed` are objects that are to go, and since when.
+ */
+static const char *const sixth[] = {
+	"CREATE TABLE thole.places ("
+	" number bigint PRIMARY KEY, url text COLLATE \"C\" NOT NULL,"
+	" id text COLLATE \"C\" NOT NULL UNIQUE,"
+	/* The database that the place belongs to: a copy of it must not clean there. */
+	" system text COLLATE \"C\" NOT NULL,"
+	" over bigint NOT NULL, current boolean NOT NULL,"
+	" made timestamptz NOT NULL DEFAULT clock_timestamp(),"
+	" walked timestamptz NOT NULL DEFAULT clock_timestamp(),"
+	" failed timestamptz, failure text)",
+	"CREATE UNIQUE INDEX places_current ON thole.places (current) WHERE current",
+	"ALTER TABLE thole.blobs ALTER COLUMN bytes DROP NOT NULL,"
+	" ADD COLUMN place bigint, ADD COLUMN object text COLLATE \"C\", ADD COLUMN size bigint",
+	"CREATE TABLE thole.doomed ("
+	" place bigint NOT NULL, object text COLLATE \"C\" NOT NULL, hash bytea,"
+	" since timestamptz NOT NULL DEFAULT clock_timestamp(), PRIMARY KEY (place, object))",
+	"CREATE INDEX doomed_since ON thole.doomed (since)",
+	NULL,
+};
 /* clang-format on */
 
 /* What leads to version i + 1. */
-static const char *const *const steps[TH_POSTGRES_VERSION] = { first, second, third, fourth,
-							       fifth };
+static const char *const *const steps[TH_POSTGRES_VERSION] = { first,  second, third,
+							       fourth, fifth,  sixth };
 
 /* 0: there is no schema. */
 static enum th_code version_get(struct th_pq *c, int64_t *ret, struct th_err *err)

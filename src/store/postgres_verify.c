@@ -183,6 +183,28 @@ static enum th_code check_tasks(struct th_postgres *s, struct th_err *err)
 	return code;
 }
 
+/* One that is not there, or another, is damage; a place that cannot be reached ends the check. */
+static enum th_code check_object(struct th_postgres *s, PGresult *r, int64_t place,
+				 const struct th_digest *hash, const char *key, struct th_err *err)
+{
+	struct th_buf bytes TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_BLOB_MAX);
+	struct th_str object = { 0 };
+	struct th_err why = { 0 };
+	enum th_code code = TH_ECORRUPT;
+
+	bytes.may_fail = true;
+	if (!th_pq_text(r, 0, 3, &object))
+		(void)th_fail(&why, code, "column object cannot have such a value");
+	else
+		code = th_pg_place_get(s, &s->reader, &s->read_places, place, object, hash, &bytes,
+				       &why);
+	if (code == TH_ECORRUPT)
+		th_verify_blame(s->report, "blobs", key, "%s", why.msg);
+	else if (code != TH_OK)
+		return th_fail(err, code, "%s: %s", key, why.msg);
+	return TH_OK;
+}
+
 static enum th_code check_blobs(struct th_postgres *s, struct th_err *err)
 {
 	struct th_digest hash = { 0 };
@@ -195,10 +217,12 @@ static enum th_code check_blobs(struct th_postgres *s, struct th_err *err)
 		char hex[TH_SHA256_HEX_SIZE + 1], key[80];
 		struct th_str bytes = { 0 };
 		struct th_digest found;
+		int64_t place;
 
 		th_pq_arg_bytes(&args, hash.bytes, first ? 0 : sizeof(hash.bytes));
 		code = th_pq_run(&s->reader,
-				 "SELECT hash, bytes FROM thole.blobs WHERE hash > $1 ORDER BY hash"
+				 "SELECT hash, bytes, place, object FROM thole.blobs WHERE hash > "
+				 "$1 ORDER BY hash"
 				 " LIMIT " PIECE_BLOBS,
 				 &args, &r, err);
 		more = th_pq_rows(r) > 0;
@@ -213,7 +237,9 @@ static enum th_code check_blobs(struct th_postgres *s, struct th_err *err)
 		found = th_sha256_of(bytes.ptr, bytes.len);
 		th_digest_hex(&hash, hex);
 		snprintf(key, sizeof(key), "blob %s", hex);
-		if (!th_digest_eq(&found, &hash))
+		if (th_pq_i64(r, 0, 2, &place)) {
+			code = check_object(s, r, place, &hash, key, err);
+		} else if (!th_digest_eq(&found, &hash))
 			th_verify_blame(s->report, "blobs", key,
 					"its bytes are not what its hash says");
 		s->report->blobs++;

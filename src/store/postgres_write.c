@@ -29,6 +29,9 @@ static enum th_code transact(struct th_postgres *s, struct th_batch *list, struc
 		th_pg_known_clear(s->known);
 	if (code == TH_OK && needs_owner(list))
 		code = th_pg_owner_take(s, err);
+	/* Durable before the event that names it. */
+	if (code == TH_OK)
+		code = th_pg_puts_make(s, list, err);
 	if (code == TH_OK)
 		code = th_postgres_begin(s, err);
 	if (code == TH_OK)
@@ -86,6 +89,7 @@ enum th_code th_postgres_write(struct th_postgres *s, struct th_batch *list, str
 	}
 	if (code == TH_OK)
 		code = transact_long(s, list, err);
+	s->puts.count = 0;
 	pthread_mutex_unlock(&s->writing);
 	return code;
 }

@@ -158,6 +158,28 @@ struct th_held {
 	bool hand_over;
 };
 
+/* Where blobs are (store/blob_place.h); the first of a list is the database itself. */
+struct th_store_place {
+	struct th_str url; /* empty: the database */
+	bool current;      /* large blobs go there */
+	bool ours;         /* false: it belongs to the database that this one is a copy of */
+	int64_t over;      /* bytes of what is large; current alone */
+	int64_t blobs, bytes;
+	int64_t doomed;        /* objects that nobody names, and that are to go */
+	struct th_str failure; /* of the last time that it failed; empty: never */
+	int64_t failed_s;      /* so long ago */
+};
+typedef enum th_code th_store_place_fn(void *ctx, const struct th_store_place *place,
+				       struct th_err *err);
+
+/* Of objects in places. */
+struct th_clean_report {
+	uint64_t seen;    /* there */
+	uint64_t doomed;  /* nobody names them: to go when TH_BLOB_GRACE_MS is over */
+	uint64_t spared;  /* were to go, and are named after all */
+	uint64_t removed; /* gone */
+};
+
 struct th_store_kind {
 	const char *scheme, *summary; /* "sqlite": sqlite:PATH */
 	/* All its handles belong to one thread: the store is this process's memory.  Otherwise a
@@ -247,6 +269,16 @@ struct th_store_kind {
 	 * that no event names any more.  *ret_more: there is more to do.  A store with a loop does
 	 * it itself when nothing else waits to be written. */
 	enum th_code (*sweep)(struct th_store *s, bool *ret_more, struct th_err *err);
+
+	/* Of a kind whose large blobs may be elsewhere; NULL: they are in the database alone. */
+	/* New blobs of more than `over` bytes go there from now on, those of every runtime of the
+	 * store within TH_PLACE_LOOK_MS; url empty: to the database.  It is tried first. */
+	enum th_code (*place_set)(struct th_store *s, struct th_str url, uint64_t over,
+				  struct th_err *err);
+	enum th_code (*places)(struct th_store *s, th_store_place_fn *fn, void *ctx,
+			       struct th_err *err);
+	/* Mark and sweep, now, of all places: what a runtime does by itself from time to time. */
+	enum th_code (*clean)(struct th_store *s, struct th_clean_report *ret, struct th_err *err);
 
 	/* Every stored byte against its digest; session_id empty: the whole store.  Columns of the
 	 * sessions table that a fold gives are checked by the caller through `list` (run/verify).

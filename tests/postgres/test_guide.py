@@ -14,6 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e" / "cli"))
 import house
 import server
 from on_postgres import OnPostgres, say, shell
+from s3 import BUCKET, KEY, REGION, S3, SECRET
 
 ROLE = "fleet_owner"  # the tests' server has "thole" already: it is its superuser
 
@@ -123,6 +124,24 @@ class Guide(OnPostgres):
         for process in self.started:
             process.send_signal(signal.SIGTERM)
             self.assertEqual(process.wait(house.SECONDS), 0)
+
+
+class Places(OnPostgres):
+    def test_lines_of_blobs(self):
+        text = (house.SOURCE / "docs" / "FLEET.md").read_text()
+        text = re.search(r"```sh\n(.*?)```", text[text.index("## Pictures in a folder or an object store"):], re.S)[1]
+        store = S3()
+        self.addCleanup(store.close)
+        (self.folder / "s3.secret").write_text(SECRET + "\n")
+        text = text.replace("ID=thole", "ID=" + KEY).replace("https://s3.example.org/thole/", "http://127.0.0.1:%d/%s/" % (
+            store.server.server_port, BUCKET)).replace("eu-1", REGION).replace("/srv/blobs", str(self.folder / "blobs"))
+        self.env["PATH"] = "%s:%s" % (pathlib.Path(house.THOLE).parent, self.env["PATH"])
+        self.good("store", "migrate")
+        done = subprocess.run(["bash", "-ec", text], cwd=self.folder, env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=house.SECONDS, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("* folder:%s/blobs: 0 blobs" % self.folder, done.stdout)
+        self.assertEqual([a[0] for a in store.asked], ["PUT", "GET", "DELETE", "GET"])
 
 
 class Backups(OnPostgres):
