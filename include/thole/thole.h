@@ -788,6 +788,26 @@ TH_API int thole_session_input(struct thole_session *s, const char *by, const ch
 TH_API int thole_session_type(struct thole_session *s, const char *by, const char *text,
 			      thole_input_fn *fn, void *ctx, struct thole_error *err);
 
+/*
+ * Runs a command for a person where the agent's are run, in the same sandbox: a line for bash, or
+ * for sh where there is none.  It is an event and done at most once, as an input is.  `options`:
+ * names and values in turn, ended by NULL; NULL: all defaults.
+ *
+ *     folder   where it begins, below the workspace; default: the workspace
+ *     seconds  after which it is ended with all that it started; default 120
+ *     input    a text for its standard input, at most 480 KiB; default: nothing
+ *     bytes    of each of its streams that are given, at most 393216; default 32768
+ *     looks    "yes": it changes nothing, so it is no event, and the agent may be at work
+ *
+ * Where the command began, `fn` is told a JSON object: "out", "err", "exit_code" or "signal",
+ * "timed_out", "cancelled", "output_size".  EUNSUPPORTED: the agent has no tool that runs commands.
+ * stop: ends it; `fn` still comes.
+ */
+TH_API int thole_session_command(struct thole_session *s, const char *by, const char *command,
+				 const char *const *options, thole_input_fn *fn, void *ctx,
+				 struct thole_error *err);
+TH_API int thole_session_command_stop(struct thole_session *s, struct thole_error *err);
+
 /* ---- sessions by name ------------------------------------------------------------------------ */
 
 /*

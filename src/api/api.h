@@ -375,6 +375,16 @@ void th_api_watchers_end(struct thole_session *s);
 
 TH_NODISCARD enum th_code th_api_take(struct thole_session *s, const char *by, struct th_err *err);
 void th_api_input_note(const struct thole_note *n); /* TH_NOTE_INPUT */
+/* It can be led, and that is somebody; nobody else waits for an input of his. */
+TH_NODISCARD int th_api_check_person(struct thole_session *s, const char *by,
+				     struct thole_error *err);
+TH_NODISCARD int th_api_check_input(const struct thole_session *s, thole_input_fn *fn,
+				    struct thole_error *err);
+/* Checked: it is let go; `over` tells the session (TH_NOTE_INPUT) when it is done. */
+TH_NODISCARD int th_api_input(struct thole_session *s, const struct th_person_input *in,
+			      th_person_fn *over, thole_input_fn *fn, void *ctx,
+			      struct thole_error *err);
+void th_api_input_over(void *ctx, const struct th_effect_result *r);
 
 /* ---- screen.c ---- */
 

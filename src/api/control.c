@@ -4,7 +4,7 @@
 
 #include "api/api.h"
 
-static int check(struct thole_session *s, const char *by, struct thole_error *err)
+int th_api_check_person(struct thole_session *s, const char *by, struct thole_error *err)
 {
 	int code = th_api_check_ready(s, err);
 
@@ -45,7 +45,7 @@ int thole_session_give(struct thole_session *s, const char *by, const char *note
 		       const char *reason, struct thole_error *err)
 {
 	struct th_err e = { 0 };
-	int code = check(s, by, err);
+	int code = th_api_check_person(s, by, err);
 
 	if (!code && note)
 		code = th_api_text(note, "the note", 0, TH_NOTE_MAX, err);
@@ -99,7 +99,7 @@ static void text_of(const struct th_effect_result *r, struct th_buf *out)
 	}
 }
 
-static void on_done(void *ctx, const struct th_effect_result *r)
+void th_api_input_over(void *ctx, const struct th_effect_result *r)
 {
 	struct thole_session *s = ctx;
 	const struct th_str none = { 0 };
@@ -122,22 +122,21 @@ void th_api_input_note(const struct thole_note *n)
 		fn(s->input_ctx, s, n->name, n->text);
 }
 
-/* Checked: it is let go. */
-static int do_input(struct thole_session *s, const struct th_person_input *in, thole_input_fn *fn,
-		    void *ctx, struct thole_error *err)
+int th_api_input(struct thole_session *s, const struct th_person_input *in, th_person_fn *over,
+		 thole_input_fn *fn, void *ctx, struct thole_error *err)
 {
 	struct th_err e = { 0 };
 	enum th_code code;
 
 	s->input_fn = fn;
 	s->input_ctx = ctx;
-	code = th_driver_input(s->rt->driver, s->handle, in, on_done, s, &e);
+	code = th_driver_input(s->rt->driver, s->handle, in, over, s, &e);
 	if (code)
 		s->input_fn = NULL;
 	return th_api_out(code, &e, err);
 }
 
-static int check_input(struct thole_session *s, thole_input_fn *fn, struct thole_error *err)
+int th_api_check_input(const struct thole_session *s, thole_input_fn *fn, struct thole_error *err)
 {
 	if (!fn)
 		return th_api_fail(err, TH_EUSAGE, "fn is NULL");
@@ -161,12 +160,12 @@ int thole_session_type(struct thole_session *s, const char *by, const char *text
 {
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_jw w = th_jw(&json);
-	int code = check(s, by, err);
+	int code = th_api_check_person(s, by, err);
 
 	if (!code)
 		code = th_api_text(text, "the text", 1, TH_BASH_INPUT_MAX, err);
 	if (!code)
-		code = check_input(s, fn, err);
+		code = th_api_check_input(s, fn, err);
 	if (!code && !shell_of(s))
 		code = th_api_fail(err, TH_EUNSUPPORTED, "the agent has no shell (tool bash)");
 	if (code)
@@ -180,7 +179,7 @@ int thole_session_type(struct thole_session *s, const char *by, const char *text
 					    .arguments = th_buf_str(&json),
 					    .class = TH_CLASS_W };
 
-	return do_input(s, &in, fn, ctx, err);
+	return th_api_input(s, &in, th_api_input_over, fn, ctx, err);
 }
 
 int thole_session_input(struct thole_session *s, const char *by, const char *actions,
@@ -189,12 +188,12 @@ int thole_session_input(struct thole_session *s, const char *by, const char *act
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_jw w = th_jw(&json);
-	int code = check(s, by, err);
+	int code = th_api_check_person(s, by, err);
 
 	if (!code)
 		code = th_api_text(actions, "the actions", 2, TH_EVENT_DATA_MAX / 4, err);
 	if (!code)
-		code = check_input(s, fn, err);
+		code = th_api_check_input(s, fn, err);
 	if (!code &&
 	    (th_json_parse(th_str_of(actions), &doc, NULL) || !th_json_is_array(th_json_root(doc))))
 		code = th_api_fail(err, TH_EUSAGE, "the actions are no JSON list");
@@ -210,5 +209,5 @@ int thole_session_input(struct thole_session *s, const char *by, const char *act
 					    .arguments = th_buf_str(&json),
 					    .class = TH_CLASS_W };
 
-	return do_input(s, &in, fn, ctx, err);
+	return th_api_input(s, &in, th_api_input_over, fn, ctx, err);
 }

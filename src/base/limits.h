@@ -449,6 +449,7 @@
 #define TH_PTYS_MAX 64                       /* terminals of one computer */
 #define TH_COMMAND_SIZE_MAX (96 * TH_KIB)    /* a command's text: one argument of a program */
 #define TH_COMMAND_INPUT_MAX (512 * TH_KIB)  /* arguments of a command tool */
+#define TH_COMMAND_OUT_MAX (384 * TH_KIB)    /* of each of its streams, for a person */
 #define TH_COMMAND_PROGRESS_MAX (4 * TH_KIB) /* of its standard error, told with a failure */
 #define TH_COMMAND_ARGV_MAX 64
 #define TH_COMMANDS_MAX 32             /* of one call of the shell */
@@ -587,6 +588,11 @@
 #define TH_SERVE_OPENHANDS_LOGIN_MS 10000         /* until its WebSocket has said who it is */
 #define TH_SERVE_OPENHANDS_SOCKETS_MAX 64         /* WebSockets of one conversation */
 #define TH_SERVE_OPENHANDS_STATE_MAX (128 * TH_KIB) /* a conversation's state as JSON */
+#define TH_SERVE_OPENHANDS_COMMANDS_MAX 128         /* of clients, the ended ones too */
+#define TH_SERVE_OPENHANDS_ACTS_MAX 64              /* that wait or are under way */
+#define TH_SERVE_OPENHANDS_UPLOAD_MAX (8 * TH_MIB)  /* a file that a client puts there */
+#define TH_SERVE_OPENHANDS_DIFF_MAX (128 * TH_KIB)  /* a file that is shown as it was and is */
+#define TH_SERVE_OPENHANDS_TAGS_MAX 50              /* of a conversation */
 #define TH_SERVE_CUA_QUEUE_MAX 256           /* commands of one WebSocket of Cua's face that wait */
 #define TH_SERVE_CUA_JOBS_MAX 128            /* commands of Cua's face that wait or are under way */
 #define TH_SERVE_CUA_LOGIN_MS 10000          /* until its WebSocket has said who it is */

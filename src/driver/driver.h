@@ -180,6 +180,8 @@ TH_NODISCARD enum th_code th_driver_take(struct th_driver *d, struct th_handle h
 TH_NODISCARD enum th_code th_driver_input(struct th_driver *d, struct th_handle h,
 					  const struct th_person_input *in, th_person_fn *fn,
 					  void *ctx, struct th_err *err);
+/* The input under way is given up, if there is one; `fn` still comes. */
+void th_driver_input_cancel(struct th_driver *d, struct th_handle h);
 /* Whether its agent has a tool of that name, which is no program of its file. */
 bool th_driver_has_tool(struct th_driver *d, struct th_handle h, struct th_str name);
 TH_NODISCARD enum th_code th_driver_give(struct th_driver *d, struct th_handle h, struct th_str by,

@@ -24,6 +24,7 @@ struct th_takeover {
 	th_person_fn *fn;
 	void *ctx;
 	bool give_after; /* once the input is over */
+	bool given_up;   /* the input */
 	bool holds;      /* somebody took over since this session was opened */
 };
 
@@ -214,6 +215,7 @@ enum th_code th_driver_input(struct th_driver *d, struct th_handle h,
 	p->timeout_ms = in->timeout_ms;
 	p->fn = fn;
 	p->ctx = ctx;
+	p->given_up = false;
 	if (in->class == TH_CLASS_R) {
 		look(l, p);
 	} else if (row && row->local) {
@@ -224,6 +226,22 @@ enum th_code th_driver_input(struct th_driver *d, struct th_handle h,
 	}
 	th_live_pump(l);
 	return TH_OK;
+}
+
+/* One that waits, or whose event is not durable yet, does not begin. */
+void th_driver_input_cancel(struct th_driver *d, struct th_handle h)
+{
+	struct th_live *l = th_driver_find(d, h);
+	struct th_takeover *p = l ? l->person : NULL;
+
+	if (!p)
+		return;
+	p->given_up = p->at == AT_WAITS || p->at == AT_INPUT;
+	if (p->at == AT_INPUT)
+		d->world.ops->tool_cancel(d->world.ctx,
+					  ticket_of(l, PART_INPUT, l->fold.control.input_seq));
+	else if (p->at == AT_LOOK)
+		d->world.ops->tool_cancel(d->world.ctx, ticket_of(l, PART_LOOK, p->count));
 }
 
 static void unknown(struct th_live *l, struct th_ticket t)
@@ -250,6 +268,15 @@ void th_live_input_run(struct th_live *l, bool settle)
 		return;
 	}
 	row = row_of(l, in.tool);
+	if (!settle && l->person && l->person->given_up) {
+		const struct th_effect_result r = { .status = TH_OUTCOME_NOT_STARTED,
+						    .output = TH_STR("\"\""),
+						    .why =
+							TH_STR("it was given up before it began") };
+
+		th_live_person_done(l, t, &r);
+		return;
+	}
 	if (row && row->local && settle) {
 		unknown(l, t);
 		return;

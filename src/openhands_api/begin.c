@@ -9,9 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "io/clock.h"
 #include "openhands_api/internal.h"
 
+#define TAG_CHARACTERS 256 /* as OpenHands has it */
+#define TAG_WORDS                                                                                \
+	"the key of a tag is made of a to z and 0 to 9, and its value is a text of at most 256 " \
+	"characters"
 #define NAME_OF_OWN "openhands" /* of the agent that a model of serve.models is given to */
 
 struct beginning {
@@ -127,6 +132,26 @@ bool th_oh_confirm_of(const struct th_json *policy, struct th_buf *out)
 	return read_policy(policy, out) && !out->failed;
 }
 
+const char *th_oh_tags_fault(const struct th_json *tags)
+{
+	struct th_json_iter it = th_json_iter(tags);
+
+	if (th_json_is_null(tags))
+		return NULL;
+	if (!th_json_is_object(tags) || th_json_count(tags) > TH_SERVE_OPENHANDS_TAGS_MAX)
+		return "tags are an object of at most 50 texts";
+	while (th_json_next(&it)) {
+		for (size_t i = 0; i < it.key.len; i++)
+			if (!(it.key.ptr[i] >= 'a' && it.key.ptr[i] <= 'z') &&
+			    !(it.key.ptr[i] >= '0' && it.key.ptr[i] <= '9'))
+				return TAG_WORDS;
+		if (!it.key.len || th_json_type(it.val) != TH_JSON_STR ||
+		    th_utf8_count(th_json_str(it.val)) > TAG_CHARACTERS)
+			return TAG_WORDS;
+	}
+	return NULL;
+}
+
 void th_oh_print_own(const struct th_json *old, const char *name, const struct th_json *value,
 		     struct th_buf *out)
 {
@@ -201,6 +226,8 @@ static bool read_request(struct beginning *b)
 		why = "agent.llm.model names an agent of this server, or a model";
 	if (!why && !th_json_is_null(policy) && !read_policy(policy, &b->confirm))
 		why = "confirmation_policy is NeverConfirm, AlwaysConfirm or ConfirmRisky";
+	if (!why)
+		why = th_oh_tags_fault(th_json_get(b->v, "tags"));
 	if (why) {
 		th_access_fail(b->access, 422, NULL, "%s", why);
 		return false;

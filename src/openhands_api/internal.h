@@ -13,9 +13,12 @@
 #include "server/after.h"
 
 #define TH_OH_MEMBER "thole_openhands"
+#define TH_OH_ONE "/api/conversations/{id}"
 
 extern const char th_oh_doc[]; /* docs.c */
 
+struct th_oh_act;
+struct th_oh_command;
 struct th_oh_held;
 struct th_oh_socket;
 
@@ -24,6 +27,8 @@ struct th_oh {
 	struct th_door door;
 	struct th_oh_held *held; /* the one that was used last is first */
 	struct th_oh_socket *sockets;
+	struct th_oh_act *acts;         /* commands under way */
+	struct th_oh_command *commands; /* those of /api/bash, also the ended ones */
 };
 
 /* ---- info.c: what a conversation is ---- */
@@ -44,6 +49,8 @@ th_after_fn th_oh_answer_info;
 
 /* A confirmation policy as `confirm` of an agent file; false: it is none. */
 bool th_oh_confirm_of(const struct th_json *policy, struct th_buf *out);
+/* What is wrong with the tags of a conversation; NULL: nothing, or there are none. */
+const char *th_oh_tags_fault(const struct th_json *tags);
 /* The session's metadata with another value of a member of ours. */
 void th_oh_print_own(const struct th_json *old, const char *name, const struct th_json *value,
 		     struct th_buf *out);
@@ -85,6 +92,41 @@ TH_NODISCARD int th_oh_run(struct th_hub *h, bool approves, const char *by,
  * answered. */
 bool th_oh_query_time(struct th_access *a, const char *name, struct th_buf *out);
 
+/* ---- lead.c ---- */
+
+/* The conversation of the access's first argument, its session open; then `fn`. */
+void th_oh_with_open(struct th_access *a, th_after_fn *fn);
+
+/* ---- act.c: what a client does itself in a conversation's folder ---- */
+
+/* Whose folder that is: the route's conversation, or the one that the path lies in, which becomes
+ * the access's first argument.  It is the caller's; *below is the path in its folder.  `what`: its
+ * name, for messages.  False: it was answered. */
+bool th_oh_place(struct th_access *a, const char *what, struct th_str path, struct th_buf *below);
+
+struct th_oh_ended {
+	bool ran; /* else `why` it is not known how, or that it was not begun */
+	bool timed_out, stopped;
+	int64_t exit_code; /* 128 and the number of a signal; -1: ended by us, or it did not run */
+	uint64_t size;     /* of all that it wrote to its standard output */
+	struct th_str out, err, why;
+};
+typedef void th_oh_ended_fn(void *ctx, const struct th_oh_ended *end);
+/* thole_session_command, once those of the session that were begun before are over.  `fn` is called
+ * once, also when the session is lost. */
+TH_NODISCARD int th_oh_act(struct th_hub *h, const char *by, const char *command,
+			   const char *const *options, th_oh_ended_fn *fn, void *ctx,
+			   struct thole_error *err);
+/* Ends that of this context, where there is one; `fn` still comes. */
+TH_NODISCARD int th_oh_act_stop(struct th_oh *o, const void *ctx, struct thole_error *err);
+void th_oh_acts_free(struct th_oh *o);
+/* As one word of a line for a shell. */
+void th_oh_quote(struct th_str text, struct th_buf *out);
+
+/* ---- commands.c ---- */
+
+void th_oh_commands_free(struct th_oh *o);
+
 /* ---- socket.c ---- */
 
 th_access_fn th_oh_socket;
@@ -101,5 +143,9 @@ th_access_fn th_oh_events, th_oh_events_count, th_oh_event, th_oh_final; /* even
 th_access_fn th_oh_get, th_oh_message, th_oh_post_run, th_oh_pause, th_oh_interrupt, th_oh_respond,
     th_oh_policy, th_oh_analyzer, th_oh_condense, th_oh_change, th_oh_delete,
     th_oh_fork; /* lead.c */
+th_access_fn th_oh_bash_start, th_oh_bash_execute, th_oh_bash_search, th_oh_bash_event,
+    th_oh_bash_stop;                            /* commands.c */
+th_access_fn th_oh_upload, th_oh_download;      /* upload.c */
+th_access_fn th_oh_git_changes, th_oh_git_diff; /* git.c */
 
 #endif

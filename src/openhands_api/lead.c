@@ -19,8 +19,7 @@ static void succeed_after(struct th_access *a, const char *session, int status)
 	succeed(a);
 }
 
-/* The conversation of the path, its session open; then `fn`. */
-static void with_open(struct th_access *a, th_after_fn *fn)
+void th_oh_with_open(struct th_access *a, th_after_fn *fn)
 {
 	struct thole_error err;
 	struct th_hub *h;
@@ -71,7 +70,7 @@ static void say(struct th_access *a, const char *session, int status)
 
 void th_oh_message(struct th_access *a)
 {
-	with_open(a, say);
+	th_oh_with_open(a, say);
 }
 
 static void run(struct th_access *a, const char *session, int status)
@@ -93,7 +92,7 @@ static void run(struct th_access *a, const char *session, int status)
 
 void th_oh_post_run(struct th_access *a)
 {
-	with_open(a, run);
+	th_oh_with_open(a, run);
 }
 
 static void pause_it(struct th_access *a, const char *session, int status)
@@ -114,7 +113,7 @@ static void pause_it(struct th_access *a, const char *session, int status)
 
 void th_oh_pause(struct th_access *a)
 {
-	with_open(a, pause_it);
+	th_oh_with_open(a, pause_it);
 }
 
 static void interrupt(struct th_access *a, const char *session, int status)
@@ -135,7 +134,7 @@ static void interrupt(struct th_access *a, const char *session, int status)
 
 void th_oh_interrupt(struct th_access *a)
 {
-	with_open(a, interrupt);
+	th_oh_with_open(a, interrupt);
 }
 
 /* ---- decisions ---- */
@@ -190,7 +189,7 @@ static void respond(struct th_access *a, const char *session, int status)
 
 void th_oh_respond(struct th_access *a)
 {
-	with_open(a, respond);
+	th_oh_with_open(a, respond);
 }
 
 /* A member of ours in the session's metadata.  False: it was answered. */
@@ -236,7 +235,7 @@ static void set_policy(struct th_access *a, const char *session, int status)
 
 void th_oh_policy(struct th_access *a)
 {
-	with_open(a, set_policy);
+	th_oh_with_open(a, set_policy);
 }
 
 void th_oh_analyzer(struct th_access *a)
@@ -269,7 +268,7 @@ static void condense(struct th_access *a, const char *session, int status)
 
 void th_oh_condense(struct th_access *a)
 {
-	with_open(a, condense);
+	th_oh_with_open(a, condense);
 }
 
 static void change(struct th_access *a, const char *session, int status)
@@ -287,9 +286,9 @@ static void change(struct th_access *a, const char *session, int status)
 		return;
 	th_arena_init(&memory, TH_SERVE_SMALL_MAX);
 	text = title.len ? th_arena_cstr(&memory, th_str_trim(title)) : NULL;
-	if ((title.ptr && (!text || !text[0])) ||
-	    (!th_json_is_null(tags) && !th_json_is_object(tags))) {
-		th_access_fail(a, 422, NULL, "title is a text, and tags are an object");
+	if ((title.ptr && (!text || !text[0])) || th_oh_tags_fault(tags)) {
+		th_access_fail(a, 422, NULL, "%s",
+			       th_oh_tags_fault(tags) ?: "title is a text that says something");
 		return;
 	}
 	if (text &&
@@ -305,7 +304,7 @@ static void change(struct th_access *a, const char *session, int status)
 
 void th_oh_change(struct th_access *a)
 {
-	with_open(a, change);
+	th_oh_with_open(a, change);
 }
 
 static void answer_discarded(struct th_access *a, const char *session,
@@ -319,38 +318,115 @@ static void answer_discarded(struct th_access *a, const char *session,
 	succeed(a);
 }
 
+/* One that runs is stopped first, and deleted as soon as it rests (th_changes_sweep): its listeners
+ * are told when it is gone. */
+struct ending {
+	struct th_listener listener;
+	struct th_access *access;
+};
+
+static void ending_free(struct ending *e)
+{
+	th_hub_unlisten(&e->listener);
+	free(e);
+}
+
+static void on_ending_gone(struct th_access *a)
+{
+	ending_free(a->ctx);
+}
+
+static void on_ending_note(struct th_listener *l, const struct thole_note *note)
+{
+	struct ending *e = TH_CONTAINER_OF(l, struct ending, listener);
+	struct th_access *a = e->access;
+	struct thole_error err;
+	char *row = NULL;
+
+	if (note)
+		return;
+	a->gone = NULL;
+	ending_free(e);
+	if (thole_runtime_session(a->server->rt, a->args[0], a->user, &row, &err) != 0) {
+		answer_discarded(a, a->args[0], NULL);
+		return;
+	}
+	thole_free(row);
+	th_access_fail(a, 503, NULL, "the conversation is stopped, and not deleted yet");
+}
+
+static void delete_running(struct th_access *a, struct th_hub *h)
+{
+	struct ending *e = th_alloc(sizeof(*e));
+	struct thole_error err;
+
+	*e = (struct ending){ .access = a };
+	e->listener.fn = on_ending_note;
+	e->listener.only_listens = true;
+	a->ctx = e;
+	a->gone = on_ending_gone;
+	h->doomed = true;
+	(void)thole_session_cancel(h->session, THOLE_NOW, &err);
+	th_hub_listen(h, &e->listener);
+	th_server_kick(a->server);
+}
+
 void th_oh_delete(struct th_access *a)
 {
 	struct th_hub *h;
-	struct thole_error err;
 
 	if (!th_oh_mine(a, NULL))
 		return;
 	h = th_hub_find(a->server, a->args[0]);
-	/* There it is stopped first; here so, too, and deleted as soon as it rests. */
-	if (h && h->session && th_hub_runs(h)) {
-		h->doomed = true;
-		(void)thole_session_cancel(h->session, THOLE_NOW, &err);
-		th_server_kick(a->server);
-		th_oh_forget(a->server->openhands, a->args[0]);
-		succeed(a);
-		return;
-	}
-	th_access_discard(a, a->args[0], answer_discarded);
+	if (h && h->session && th_hub_runs(h))
+		delete_running(a, h);
+	else
+		th_access_discard(a, a->args[0], answer_discarded);
 }
 
+/* ---- forks ---- */
+
+/* Its source's title and tags, where the client wants no others. */
 static void answer_forked(struct th_access *a, const char *session, struct th_str row)
 {
-	(void)row;
-	th_oh_answer_info(a, session, 201);
+	struct th_buf metadata TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_METADATA_MAX);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_json_doc *body TH_CLEANUP(th_json_freep) = NULL;
+	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
+	const struct th_json *tags;
+	struct thole_error err;
+	struct th_str title;
+
+	th_arena_init(&memory, TH_SERVE_SMALL_MAX);
+	if (th_json_parse(row, &doc, NULL) ||
+	    th_json_parse(th_http_body(a->request), &body, NULL)) {
+		th_oh_answer_info(a, session, 201); /* there is no body, so nothing is wanted */
+		return;
+	}
+	tags = th_json_get(th_json_root(body), "tags");
+	title = th_str_trim(th_json_get_str(th_json_root(body), "title"));
+	if (!th_json_is_null(tags))
+		th_oh_print_own(th_json_get(th_json_root(doc), "metadata"), "tags", tags,
+				&metadata);
+	if (metadata.failed)
+		th_access_fail(a, 413, NULL, "the tags are too long");
+	else if ((title.len || metadata.len) &&
+		 thole_runtime_describe(a->server->rt, session, a->user,
+					title.len ? th_arena_cstr(&memory, title) : NULL,
+					metadata.len ? metadata.ptr : NULL, a->user, &err) != 0)
+		th_access_error(a, &err);
+	else
+		th_oh_answer_info(a, session, 201);
 }
 
 void th_oh_fork(struct th_access *a)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct th_str given, title;
+	const struct th_json *tags;
 	struct th_uuid id = th_uuid_now();
 	struct th_err bad = {};
+	struct th_str given;
+	const char *why;
 	char name[TH_UUID_TEXT_SIZE + 1];
 
 	if (th_json_parse(th_http_body(a->request).len ? th_http_body(a->request) : TH_STR("{}"),
@@ -359,19 +435,19 @@ void th_oh_fork(struct th_access *a)
 		return;
 	}
 	given = th_json_get_str(th_json_root(doc), "id");
-	title = th_json_get_str(th_json_root(doc), "title");
-	if (given.len && !th_uuid_parse(given, &id)) {
-		th_access_fail(a, 422, NULL, "id is a UUID");
-		return;
+	tags = th_json_get(th_json_root(doc), "tags");
+	why = th_oh_tags_fault(tags);
+	if (given.len && !th_uuid_parse(given, &id))
+		why = "id is a UUID";
+	if (why)
+		th_access_fail(a, 422, NULL, "%s", why);
+	else if (th_json_get_str(th_json_root(doc), "from_event_id").len)
+		th_access_fail(
+		    a, 501, NULL,
+		    "a fork shares all events; POST /api/sessions/ID/fork of thole's own "
+		    "API begins one at an event");
+	else if (th_oh_mine(a, NULL)) {
+		th_uuid_text(&id, name);
+		th_access_fork(a, a->args[0], 0, name, answer_forked);
 	}
-	if (th_json_get_str(th_json_root(doc), "from_event_id").len || title.len ||
-	    th_json_count(th_json_get(th_json_root(doc), "tags"))) {
-		th_access_fail(a, 501, NULL,
-			       "a fork shares all events, and has its source's title and tags");
-		return;
-	}
-	if (!th_oh_mine(a, NULL))
-		return;
-	th_uuid_text(&id, name);
-	th_access_fork(a, a->args[0], 0, name, answer_forked);
 }

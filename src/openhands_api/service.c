@@ -47,11 +47,9 @@ static const struct {
 	{ "/goal", "goals stand in the agent file: judge (docs/AGENTS.md)" },
 	{ "/switch_", "the model of a conversation stays" },
 	{ "/load_plugin", "plugins are not loaded" },
-	{ "/bash", "a client gets no shell: commands are the agent's, in its sandbox" },
-	{ "/file",
-	  "files of a conversation are read by GET /api/sessions/ID/files of thole's own API" },
-	{ "/git",
-	  "files of a conversation are read by GET /api/sessions/ID/files of thole's own API" },
+	{ "/bash", "commands are begun, waited for, listed and stopped, and that is all" },
+	{ "/file", "files are uploaded and downloaded, one at a time" },
+	{ "/git", "changes of a repository and of a file are shown, and that is all" },
 	{ "/settings", "there are no settings of a client: agents are files of this server" },
 	{ "/profiles", "there are no profiles: agents are files of this server" },
 	{ "/workspace", "each conversation has a folder of its own" },
@@ -81,9 +79,11 @@ static void other(struct th_access *a)
 
 /* ---- routes ---- */
 
-#define ONE "/api/conversations/{id}"
+#define ONE TH_OH_ONE
 #define BODY TH_SERVE_JSON_MAX
 #define SMALL TH_SERVE_SMALL_MAX
+#define UPLOAD (TH_SERVE_OPENHANDS_UPLOAD_MAX + 64 * TH_KIB)
+#define FORM "multipart/form-data"
 
 // clang-format off
 static const struct th_route door_routes[] = {
@@ -110,17 +110,44 @@ static const struct th_route door_routes[] = {
 	{ "POST", ONE "/condense", TH_SCOPE_RUN, th_oh_condense, SMALL, NULL, NULL, NULL },
 	{ "POST", ONE "/fork", TH_SCOPE_RUN, th_oh_fork, SMALL, NULL, NULL, NULL },
 	{ "GET", "/sockets/events/{id}", 0, th_oh_socket, 0, NULL, NULL, NULL },
+	{ "POST", "/api/bash/start_bash_command", TH_SCOPE_RUN, th_oh_bash_start, 4 * SMALL, NULL, NULL, NULL },
+	{ "POST", ONE "/bash/start_bash_command", TH_SCOPE_RUN, th_oh_bash_start, 4 * SMALL, NULL, NULL, NULL },
+	{ "POST", "/api/bash/execute_bash_command", TH_SCOPE_RUN, th_oh_bash_execute, 4 * SMALL, NULL, NULL, NULL },
+	{ "POST", ONE "/bash/execute_bash_command", TH_SCOPE_RUN, th_oh_bash_execute, 4 * SMALL, NULL, NULL, NULL },
+	{ "GET", "/api/bash/bash_events/search", TH_SCOPE_READ, th_oh_bash_search, 0, NULL, NULL, NULL },
+	{ "GET", ONE "/bash/bash_events/search", TH_SCOPE_READ, th_oh_bash_search, 0, NULL, NULL, NULL },
+	{ "GET", "/api/bash/bash_events/{event}", TH_SCOPE_READ, th_oh_bash_event, 0, NULL, NULL, NULL },
+	{ "GET", ONE "/bash/bash_events/{event}", TH_SCOPE_READ, th_oh_bash_event, 0, NULL, NULL, NULL },
+	{ "POST", "/api/bash/bash_commands/{command}/stop", TH_SCOPE_RUN, th_oh_bash_stop, SMALL, NULL, NULL, NULL },
+	{ "POST", ONE "/bash/bash_commands/{command}/stop", TH_SCOPE_RUN, th_oh_bash_stop, SMALL, NULL, NULL, NULL },
+	{ "POST", "/api/file/upload", TH_SCOPE_RUN, th_oh_upload, UPLOAD, FORM, NULL, NULL },
+	{ "POST", ONE "/file/upload", TH_SCOPE_RUN, th_oh_upload, UPLOAD, FORM, NULL, NULL },
+	{ "GET", "/api/file/download", TH_SCOPE_READ, th_oh_download, 0, NULL, NULL, NULL },
+	{ "GET", ONE "/file/download", TH_SCOPE_READ, th_oh_download, 0, NULL, NULL, NULL },
+	{ "GET", "/api/git/changes", TH_SCOPE_RUN, th_oh_git_changes, 0, NULL, NULL, NULL },
+	{ "GET", ONE "/git/changes", TH_SCOPE_RUN, th_oh_git_changes, 0, NULL, NULL, NULL },
+	{ "GET", "/api/git/diff", TH_SCOPE_RUN, th_oh_git_diff, 0, NULL, NULL, NULL },
+	{ "GET", ONE "/git/diff", TH_SCOPE_RUN, th_oh_git_diff, 0, NULL, NULL, NULL },
 	{ NULL, NULL, 0, NULL, 0, NULL, NULL, NULL },
 };
 // clang-format on
 
+/* In the conversation's folder, which is where its session runs. */
+static bool is_work(struct th_str path)
+{
+	path = th_str_sub(path, sizeof(ONE) - 1, path.len);
+	return th_str_starts(path, TH_STR("/bash/")) || th_str_starts(path, TH_STR("/file/")) ||
+	       th_str_starts(path, TH_STR("/git/"));
+}
+
 /* What is only read is read out of the store, at any node. */
 static bool session_of(const struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1])
 {
+	struct th_str path = th_str_of(a->route->path);
 	struct th_uuid id;
 
-	if (strcmp(a->route->method, "GET") == 0 ||
-	    !th_str_starts(th_str_of(a->route->path), TH_STR(ONE)) ||
+	if (!th_str_starts(path, TH_STR(ONE)) ||
+	    (strcmp(a->route->method, "GET") == 0 && !is_work(path)) ||
 	    !th_uuid_parse(th_str_of(a->args[0]), &id))
 		return false;
 	th_uuid_text(&id, ret);
@@ -185,6 +212,8 @@ static void end(struct th_server *s)
 	if (!o)
 		return;
 	th_oh_sockets_free(o);
+	th_oh_acts_free(o);
+	th_oh_commands_free(o);
 	th_door_end(&o->door);
 	th_oh_held_free(o);
 	free(o);

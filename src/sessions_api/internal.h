@@ -67,11 +67,4 @@ void th_holds_free(struct th_server *s);
 
 void th_api_page_give(struct th_access *a, uint64_t from); /* of events */
 
-const char *th_type_of(struct th_str bytes); /* by what they are; never a page */
-
-/* ---- files.c ---- */
-
-/* Workers that still read go on, and nobody hears of it. */
-void th_files_jobs_drop(struct th_server *s);
-
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "server/files.h"
 #include "sessions_api/internal.h"
 
 /* An answer that waits for the store. */
@@ -182,20 +183,6 @@ static int on_bytes(void *ctx, const void *bytes, size_t size)
 
 	th_buf_add_mem(&w->out, bytes, size);
 	return 0;
-}
-
-const char *th_type_of(struct th_str bytes)
-{
-	if (th_str_starts(bytes, TH_STR("\x89PNG")))
-		return "image/png";
-	if (th_str_starts(bytes, TH_STR("\xff\xd8\xff")))
-		return "image/jpeg";
-	if (th_str_starts(bytes, TH_STR("RIFF")) &&
-	    th_str_starts(th_str_sub(bytes, 8, 4), TH_STR("WEBP")))
-		return "image/webp";
-	if (th_utf8_valid(bytes) == bytes.len && th_str_find_char(bytes, '\0') < 0)
-		return "text/plain; charset=utf-8";
-	return "application/octet-stream"; /* never a page */
 }
 
 static void on_blob(void *ctx, int code, const struct thole_error *err)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* service.c - /api: sessions for programs and people, and the page that shows them. */
+#include "server/files.h"
 #include "sessions_api/internal.h"
 
 #define SMALL TH_SERVE_SMALL_MAX

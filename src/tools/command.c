@@ -19,13 +19,14 @@
 #include "tools/clip.h"
 #include "tools/tool.h"
 
-#define TH_FIELDS_command(F)                                                               \
-	F(command, str, name, "name", TH_REQ | TH_NONEMPTY, "The tool, for messages.")     \
-	F(command, strs, argv, "argv", TH_REQ | TH_NONEMPTY, "Program and arguments.")     \
-	F(command, raw, input, "input", TH_REQ, "For its standard input.")                 \
-	F(command, int, timeout_s, "timeout_s", TH_NONEG, "0: the longest there is.")      \
-	F(command, strs, environment, "environment", 0, "NAME=value, beside the agent's.") \
-	F(command, bool, apart, "apart", 0, "The result is an object {out, err}, as written.")
+#define TH_FIELDS_command(F)                                                                   \
+	F(command, str, name, "name", TH_REQ | TH_NONEMPTY, "The tool, for messages.")         \
+	F(command, strs, argv, "argv", TH_REQ | TH_NONEMPTY, "Program and arguments.")         \
+	F(command, raw, input, "input", TH_REQ, "For its standard input.")                     \
+	F(command, int, timeout_s, "timeout_s", TH_NONEG, "0: the longest there is.")          \
+	F(command, strs, environment, "environment", 0, "NAME=value, beside the agent's.")     \
+	F(command, bool, apart, "apart", 0, "The result is an object {out, err}, as written.") \
+	F(command, int, most, "most", TH_NONEG, "Bytes of each that are given; 0: as for a model.")
 
 TH_STRUCT(command)
 extern const struct th_table th_command_table;
@@ -159,7 +160,7 @@ static void add_failure(struct th_buf *out, const struct command *c, const struc
 /* Both streams, for who decides by them. */
 static void add_apart(struct th_buf *out, const struct command *c)
 {
-	struct th_buf text = TH_BUF_INIT(8 * TH_TOOL_OUTPUT_MODEL_MAX);
+	struct th_buf text = TH_BUF_INIT(TH_MIB);
 	struct th_jw w = th_jw(out);
 
 	th_jw_object(&w);
@@ -190,7 +191,7 @@ static void on_exit_(void *ctx, const struct th_child_exit *e)
 {
 	struct command *c = (struct command *)ctx;
 	struct th_tool_job *job = c->job;
-	TH_CLEANUP(th_buf_deinit) struct th_buf text = TH_BUF_INIT(20 * TH_TOOL_OUTPUT_MODEL_MAX);
+	TH_CLEANUP(th_buf_deinit) struct th_buf text = TH_BUF_INIT(4 * TH_MIB);
 	struct th_buf evidence = TH_BUF_INIT(TH_KIB);
 	enum th_outcome_status status = TH_OUTCOME_DONE;
 
@@ -274,6 +275,7 @@ static void start(struct th_tool_job *job)
 	const struct th_command *args = (const struct th_command *)job->args;
 	struct th_err err = {};
 	struct command *c;
+	size_t most;
 
 	if (job->env->workspace_fd < 0)
 		th_fail(&err, TH_EUNSUPPORTED,
@@ -288,8 +290,9 @@ static void start(struct th_tool_job *job)
 	c = (struct command *)th_alloc(sizeof(*c));
 	c->job = job;
 	c->timeout_ms = th_tool_timeout_ms(job, args->timeout_s);
-	th_clip_init(&c->out, TH_TOOL_OUTPUT_MODEL_MAX);
-	th_clip_init(&c->progress, TH_COMMAND_PROGRESS_MAX);
+	most = (size_t)TH_MIN(args->most, (int64_t)TH_COMMAND_OUT_MAX);
+	th_clip_init(&c->out, most ?: TH_TOOL_OUTPUT_MODEL_MAX);
+	th_clip_init(&c->progress, most ?: TH_COMMAND_PROGRESS_MAX);
 	th_mask_stream_init(&c->masks[0], job->env->mask);
 	th_mask_stream_init(&c->masks[1], job->env->mask);
 	th_timer_init(&c->timer, job->env->loop, on_timeout, c);

@@ -2,6 +2,8 @@
 """OpenHands' own client, RemoteConversation of openhands-sdk as it is, against thole serve --openhands."""
 
 import os
+import pathlib
+import tempfile
 import threading
 import time
 import uuid
@@ -152,14 +154,41 @@ def strangers():
         raise AssertionError("secrets")
     except Exception as why:  # noqa: BLE001
         assert "501" in str(why), why
-    assert c.workspace.execute_command("id").exit_code != 0
+    assert c.workspace.execute_command("id").exit_code != 0  # in no conversation's folder
+    c.close()
+
+
+def its_own_work():
+    """What a client does itself in the conversation's folder, by its scope and by the folder's path."""
+    c = begin()
+    folder = c.state.refresh_from_server()["workspace"]["working_dir"]
+    for mine in (RemoteWorkspace(host=HOST, api_key=TOKEN, working_dir=folder),
+                 RemoteWorkspace(host=HOST, api_key=TOKEN, working_dir=folder, runtime_conversation_id=c.id)):
+        done = mine.execute_command("echo out; echo err >&2; pwd; exit 3", cwd=folder)
+        assert (done.exit_code, done.stdout, done.stderr) == (3, "out\n%s\n" % folder, "err\n"), done
+        slow = mine.execute_command("sleep 60", cwd=folder, timeout=1)
+        assert slow.timeout_occurred and slow.exit_code == -1, slow
+        sent = mine.file_upload(b"\0bytes\xff", folder + "/in/it")
+        assert sent.success and sent.file_size == 7, sent
+        with tempfile.TemporaryDirectory() as place:
+            got = mine.file_download(folder + "/in/it", place + "/it")
+            assert got.success and pathlib.Path(place, "it").read_bytes() == b"\0bytes\xff", got
+            assert not mine.file_download("/etc/hostname", place + "/no").success
+        setup = "git init -q . && git add in && git -c user.name=a -c user.email=a@example.org commit -qm x; echo more >> in/it; echo b > b"
+        assert mine.execute_command(setup, cwd=folder).exit_code == 0
+        assert sorted((x.status.name, str(x.path)) for x in mine.git_changes(".")) == [("ADDED", "b"), ("UPDATED", "in/it")]
+        assert mine.git_diff("b").modified == "b" and mine.git_diff("b").original == ""
+        command = mine.start_command("sleep 60", cwd=folder)
+        mine.stop_command(command)
+        while not (end := mine.get_command_output(command)):
+            time.sleep(0.05)
+        assert end["exit_code"] == -1, end
+        assert mine.execute_command("rm -rf .git in b", cwd=folder).exit_code == 0
     c.close()
 
 
 if __name__ == "__main__":
-    import pathlib
-
     WORK = pathlib.Path(os.environ["WORKSPACES"])
-    for part in (a_conversation, confirmation, pause_and_failure, strangers):
+    for part in (a_conversation, confirmation, pause_and_failure, its_own_work, strangers):
         part()
         print(part.__name__, "ok", flush=True)

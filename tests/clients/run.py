@@ -164,7 +164,7 @@ class Clients(serving.Served):
         self.port = int(self.server.stdout.readline().decode().rsplit(":", 1)[1])
         os.environ.update(WORKSPACES=str(workspaces), LITELLM_LOCAL_MODEL_COST_MAP="True", OPENHANDS_SUPPRESS_BANNER="1", LOG_LEVEL="CRITICAL")
         said = self.client(str(program), str(HERE / "openhands_remote.py"), cwd=self.work)
-        self.assertEqual(said.count(" ok\n"), 4, said)
+        self.assertEqual(said.count(" ok\n"), 5, said)
         lines = re.search(r"```python\n(.*?)```", text, re.DOTALL).group(1)
         self.assertEqual(self.client(str(program), "-c", lines.replace("8010", str(self.port)), cwd=self.work).splitlines()[-1], SAID)
 

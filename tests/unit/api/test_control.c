@@ -132,9 +132,55 @@ static void test_control(void **state)
 	GOOD(thole_runtime_free(rt));
 }
 
+/* What it refuses; what it does is tried with an executor (tests/e2e/cli/test_openhands_work.py).
+ */
+static void test_command(void **state)
+{
+	static const char *const wrong[][3] = {
+		{ "folder", "", NULL },       { "seconds", "0", NULL },
+		{ "seconds", "86401", NULL }, { "bytes", "0", NULL },
+		{ "bytes", "393217", NULL },  { "looks", "no", NULL },
+		{ "colour", "red", NULL },
+	};
+	struct thole_runtime *rt = runtime_at("http://127.0.0.1:1/v1", "memory:");
+	struct thole_agent *agent = agent_of("sh"), *none = agent_of("none");
+	struct thole_session *s = NULL, *without = NULL;
+	struct desk d = { 0 };
+	size_t size = 96 * (size_t)1024;
+	char *too_long = calloc(1, 500 * (size_t)1024);
+	const char *input[] = { "input", too_long, NULL };
+
+	(void)state;
+	assert_non_null(too_long);
+	GOOD(thole_agent_set_json(agent, "tools", "[\"shell\"]", &error));
+	GOOD(thole_agent_set_json(none, "tools", "[]", &error));
+	GOOD(thole_session_new(rt, agent, "sh", &s, &error));
+	GOOD(thole_session_new(rt, none, "none", &without, &error));
+	thole_agent_free(agent);
+	thole_agent_free(none);
+	BAD(THOLE_EUNSUPPORTED,
+	    thole_session_command(without, "ann", "true", NULL, on_done, &d, &error));
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		BAD(THOLE_EUSAGE,
+		    thole_session_command(s, "ann", "true", wrong[i], on_done, &d, &error));
+	memset(too_long, 'x', 480 * (size_t)1024 + 1);
+	BAD(THOLE_EUSAGE, thole_session_command(s, "ann", "true", input, on_done, &d, &error));
+	too_long[size + 1] = '\0';
+	BAD(THOLE_ELIMIT, thole_session_command(s, "ann", too_long, NULL, on_done, &d, &error));
+	BAD(THOLE_EUSAGE, thole_session_command(s, "ann", "", NULL, on_done, &d, &error));
+	BAD(THOLE_EUSAGE, thole_session_command(s, "ann", "true", NULL, NULL, &d, &error));
+	BAD(THOLE_EUSAGE, thole_session_command(NULL, "ann", "true", NULL, on_done, &d, &error));
+	BAD(THOLE_EUSAGE, thole_session_command_stop(NULL, &error));
+	GOOD(thole_session_command_stop(s, &error)); /* nothing runs */
+	assert_int_equal(d.done, 0);
+	free(too_long);
+	GOOD(thole_runtime_free(rt));
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_control) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_control),
+					    cmocka_unit_test(test_command) };
 
 	return cmocka_run_group_tests(tests, away_from_home, NULL);
 }

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""thole serve --openhands: what a client does itself in a conversation's folder: commands, files, git."""
+
+import json
+import time
+import unittest
+import urllib.parse
+
+import serving
+from test_openhands_api import AGENT, Faces
+
+BOUNDARY = "a-mark-between-parts"
+
+
+class Work(Faces):
+    def bash(self, conversation, command, how="execute", status=200, **more):
+        path = self.path(conversation) if conversation else "/api"
+        return self.good_call("POST", path + "/bash/%s_bash_command" % how, dict({"command": command}, **more), status)
+
+    def folder_of(self, conversation):
+        return self.good_call("GET", self.path(conversation))["workspace"]["working_dir"]
+
+    def upload(self, path, content, above="/api", name="file"):
+        body = b'--%b\r\nContent-Disposition: form-data; name="%b"; filename="x"\r\nContent-Type: text/plain\r\n\r\n%b\r\n--%b--\r\n' % (
+            BOUNDARY.encode(), name.encode(), content, BOUNDARY.encode())
+        return self.call("POST", above + "/file/upload?path=" + urllib.parse.quote(path), body,
+                         headers={"Content-Type": "multipart/form-data; boundary=" + BOUNDARY})
+
+    def kinds(self, conversation):
+        return [e["kind"] for e in (json.loads(line) for line in self.good("log", conversation["id"], "--json").out.splitlines())]
+
+    def test_commands(self):
+        self.begin()
+        c = self.create()
+        folder = self.folder_of(c)
+        done = self.bash(c, "echo out; echo err >&2; pwd; exit 3")
+        self.assertEqual((done["kind"], done["exit_code"], done["stdout"], done["stderr"], done["order"]),
+                         ("BashOutput", 3, "out\n%s\n" % folder, "err\n", 0))
+        # Without the conversation in the path it is the one in whose folder the command begins.
+        (self.workspaces / c["id"] / "below it").mkdir()
+        self.assertEqual(self.bash(None, "pwd", cwd=folder + "/below it")["stdout"], folder + "/below it\n")
+        self.assertEqual(self.bash(c, "pwd", cwd="below it")["stdout"], folder + "/below it\n")
+        self.assertEqual(self.bash(c, "cat")["stdout"], None)  # nothing on its standard input
+        for where in ({"cwd": "/"}, {"cwd": folder + "/../other"}):
+            self.bash(None, "pwd", status=422 if where["cwd"] == "/" else 200, **where)
+        self.bash(None, "pwd", status=422)
+        self.bash(c, "pwd", status=422, cwd="/etc")
+        for wrong in ({"command": ""}, {"command": "a\0b"}, {"timeout": 0}):
+            self.bash(c, wrong.pop("command", "true"), status=422, **wrong)
+        # It is a person's act in the log, and in the folder's sandbox.
+        self.assertGreaterEqual(self.kinds(c).count("input"), 4)
+        self.assertIn('"by":"alice"', self.good("log", c["id"], "--json").out.replace(" ", ""))
+        self.assertNotIn("input", [e["kind"] for e in self.told(c)])
+        # Started, and asked for.
+        began = self.bash(c, "mkfifo gate; touch begun; read x < gate", "start", timeout=60)
+        self.wait(lambda: (self.workspaces / c["id"] / "begun").exists())
+        self.assertEqual((began["kind"], began["timeout"]), ("BashCommand", 60))
+        self.assertEqual(self.outputs(c, began), [])
+        waits, behind = self.bash(c, "touch never", "start"), self.bash(c, "touch later", "start")  # one at a time
+        self.good_call("POST", self.path(c, "/bash/bash_commands/%s/stop" % waits["id"]))
+        self.assertIn("stopped", self.outputs(c, waits)[0]["stderr"])
+        self.good_call("POST", self.path(c, "/bash/bash_commands/%s/stop" % began["id"]))
+        (ended,) = self.wait(lambda: self.outputs(c, began))
+        self.assertEqual(ended["exit_code"], -1)
+        self.assertIn("stopped", ended["stderr"])
+        self.good_call("POST", self.path(c, "/bash/bash_commands/%s/stop" % began["id"]))  # again: nothing
+        self.assertEqual(self.wait(lambda: self.outputs(c, behind))[0]["exit_code"], 0)
+        self.assertEqual([(self.workspaces / c["id"] / name).exists() for name in ("never", "later")], [False, True])
+        self.assertEqual(self.good_call("GET", self.path(c, "/bash/bash_events/" + began["id"])), began)
+        self.assertEqual(self.good_call("GET", "/api/bash/bash_events/" + ended["id"]), ended)
+        self.assertEqual(self.call("GET", "/api/bash/bash_events/" + began["id"], who="bob").status, 404)
+        self.assertEqual(self.call("GET", self.path(c, "/bash/bash_events/" + c["id"])).status, 404)
+        slow = self.bash(c, "read x < gate", timeout=1)
+        self.assertEqual((slow["exit_code"], slow["stderr"]), (-1, "Command timed out after 1 seconds"))
+        # All of them, page by page, in both orders.
+        for order in ("", "&sort_order=TIMESTAMP_DESC"):
+            seen, page = [], ""
+            while True:
+                answer = self.good_call("GET", "/api/bash/bash_events/search?limit=3" + order + page)
+                seen += [e["id"] for e in answer["items"]]
+                if not answer["next_page_id"]:
+                    break
+                page = "&page_id=" + answer["next_page_id"]
+            everything = [e["id"] for e in self.good_call("GET", "/api/bash/bash_events/search?limit=100" + order)["items"]]
+            self.assertEqual(seen, everything)
+            self.assertEqual(len(set(seen)), len(seen))
+        self.assertEqual(self.good_call("GET", "/api/bash/bash_events/search", who="bob")["items"], [])
+        self.assertEqual(self.call("POST", self.path(c, "/bash/execute_bash_command"), {"command": "true"}, who="bob").status, 404)
+        self.assertEqual(self.call("POST", self.path(c, "/bash/execute_bash_command"), {"command": "true"}, who="reader").status, 403)
+
+    def outputs(self, conversation, command):
+        return self.good_call("GET", self.path(conversation, "/bash/bash_events/search?kind__eq=BashOutput&order__gt=-1&command_id__eq="
+                                               + command["id"]))["items"]
+
+    def wait(self, holds):
+        until = time.monotonic() + 30
+        while not holds():
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.02)
+        return holds()
+
+    def test_files(self):
+        self.begin()
+        c = self.create()
+        folder = self.folder_of(c)
+        content = bytes(range(256)) * 4000  # a megabyte of no text, in several pieces
+        answer = self.upload(folder + "/new/it's a file", content)
+        self.assertEqual((answer.status, answer.json()), (200, {"success": True, "file_size": len(content)}))
+        self.assertEqual((self.workspaces / c["id"] / "new" / "it's a file").read_bytes(), content)
+        self.assertEqual([p.name for p in (self.workspaces / c["id"] / "new").iterdir()], ["it's a file"])
+        self.assertEqual(self.kinds(c).count("input"), 4)
+        self.assertEqual(self.upload(folder + "/empty", b"", self.path(c)).json()["file_size"], 0)
+        self.assertEqual((self.workspaces / c["id"] / "empty").read_bytes(), b"")
+        there = self.call("GET", self.path(c, "/file/download?path=" + urllib.parse.quote(folder + "/new/it's a file")))
+        self.assertEqual((there.status, there.body), (200, content))
+        self.assertEqual(self.call("GET", "/api/file/download?path=%s/empty" % folder).body, b"")
+        for path, status in ((folder + "/none", 404), (folder, 400), ("new", 400), ("/etc/passwd", 422), (folder + "/../x", 400),
+                             (folder + "/new", 409)):
+            self.assertEqual(self.call("GET", "/api/file/download?path=" + path).status, status, path)
+        for path, status in ((folder + "/new", 400), (folder + "/empty/x", 400), ("/etc/x", 422), ("x", 400)):
+            self.assertEqual(self.upload(path, b"x").status, status, path)
+        (self.workspaces / c["id"] / "out").symlink_to("/etc/hostname")
+        self.assertEqual(self.call("GET", "/api/file/download?path=%s/out" % folder).status, 403)
+        self.assertEqual(self.upload(folder + "/x", b"x", name="other").status, 422)
+        self.assertEqual(self.call("POST", "/api/file/upload?path=%s/x" % folder, {}).status, 415)
+        self.assertEqual(self.upload(folder + "/x", b"x" * (8 * 1024 * 1024 + 1)).status, 413)
+        self.assertFalse((self.workspaces / c["id"] / "x").exists())
+
+    def test_git(self):
+        self.begin()
+        c = self.create()
+        folder = self.folder_of(c)
+        self.assertEqual(self.good_call("GET", "/api/git/changes?path=" + folder), [])
+        self.assertEqual(self.good_call("GET", "/api/git/diff?path=%s/a" % folder), {"modified": None, "original": None})
+        script = """git init -q r && cd r && git config user.email a@example.org && git config user.name a && mkdir sub &&
+            printf 'one\\ntwo\\n' > a && echo gone > gone && echo x > sub/x && git add . && git commit -qm first &&
+            printf 'one\\r\\nthree' > a && rm gone && echo new > "sub/\u00e4 'n\u00fc\\"" && git add sub && echo y > untracked"""
+        self.assertEqual(self.bash(c, script)["exit_code"], 0)
+        before = self.kinds(c).count("input")
+        found = self.good_call("GET", self.path(c, "/git/changes?path=%s/r" % folder))
+        self.assertEqual(sorted((f["status"], f["path"]) for f in found),
+                         [("ADDED", "sub/\u00e4 'n\u00fc\""), ("ADDED", "untracked"), ("DELETED", "gone"), ("UPDATED", "a")])
+        self.assertEqual([f["path"] for f in self.good_call("GET", "/api/git/changes?path=%s/r/sub" % folder)], ["\u00e4 'n\u00fc\""])
+        self.assertEqual(self.good_call("GET", "/api/git/diff?path=%s/r/a" % folder), {"original": "one\ntwo", "modified": "one\nthree"})
+        self.assertEqual(self.good_call("GET", "/api/git/diff?path=%s/r/gone" % folder), {"original": "gone", "modified": ""})
+        self.assertEqual(self.good_call("GET", "/api/git/diff?path=%s/r/untracked&ref=HEAD" % folder), {"original": "", "modified": "y"})
+        for query, status in (("diff?path=%s/r/none" % folder, 400), ("changes?path=%s/r&ref=no-such" % folder, 400),
+                              ("changes?path=%s/r&ref=--output=x" % folder, 422), ("changes?path=/", 422), ("diff?path=%s" % folder, 422),
+                              ("diff?path=%s/r/a&commit=0123" % folder, 501)):
+            self.assertEqual(self.call("GET", "/api/git/" + query).status, status, query)
+        self.assertEqual(self.kinds(c).count("input"), before)  # looking is no event
+        self.bash(c, "head -c 200000 /dev/zero | tr '\\0' x > r/a")
+        self.assertEqual(self.call("GET", "/api/git/diff?path=%s/r/a" % folder).status, 413)
+
+    def test_tags_forks_and_an_end(self):
+        self.begin()
+        for tags in ({"A": "x"}, {"": "x"}, {"a": 1}, {"a": "ä" * 257}, [1], {"k%d" % i: "" for i in range(51)}):
+            self.assertEqual(self.call("POST", "/api/conversations", {"agent": AGENT, "workspace": {}, "tags": tags}).status, 422, tags)
+        c = self.create(tags={"a1": "ä" * 256}, conversation_id=None)
+        self.assertEqual(self.call("PATCH", self.path(c), {"tags": {"a-b": "x"}}).status, 422)
+        self.say(c, "count")
+        self.run_on(c, "finished")
+        fork = self.good_call("POST", self.path(c, "/fork"), {"title": " Another ", "tags": {"of": "mine"}}, 201)
+        self.assertEqual((fork["title"], fork["tags"], fork["forked_from_conversation_id"]), ("Another", {"of": "mine"}, c["id"]))
+        self.assertEqual(self.good_call("POST", self.path(c, "/fork"), {}, 201)["tags"], c["tags"])
+        for body, status in (({"tags": {"A": ""}}, 422), ({"id": "x"}, 422), ({"from_event_id": self.told(c)[0]["id"]}, 501)):
+            self.assertEqual(self.call("POST", self.path(c, "/fork"), body).status, status)
+        # One that runs is gone when the answer comes.
+        d = self.create()
+        self.say(d, "slow", run=True)
+        self.good_call("DELETE", self.path(d))
+        self.assertEqual(self.call("GET", self.path(d)).status, 404)
+        self.assertFalse((self.workspaces / d["id"]).exists())
+
+    def test_only_where_the_agent_has_a_shell(self):
+        agents = self.folder / "agents"
+        agents.mkdir()
+        (agents / "reader.yaml").write_text("tools: [read_file]\n")
+        self.begin("--agents", agents)
+        c = self.create(agent={"kind": "Agent", "llm": {"model": "thole/reader"}})
+        self.assertIn("no tool that runs commands", self.bash(c, "true", status=501)["detail"])
+        self.assertEqual(self.upload(self.folder_of(c) + "/x", b"x").status, 501)
+
+
+if __name__ == "__main__":
+    unittest.main()
