@@ -19,7 +19,7 @@
 #include "io/files.h"
 #include "io/net_space.h"
 #include "io/sandbox.h"
-#include "models/compose.h"
+#include "profiles/compose.h"
 
 struct doctor_options {
 	struct th_common common;

@@ -13,7 +13,7 @@
 #include "core/session.h"
 #include "driver/history.h"
 #include "io/files.h"
-#include "models/user_profiles.h"
+#include "profiles/user_profiles.h"
 
 #define FOLD_INPUT_MAX ((size_t)1024 * TH_MIB)
 

@@ -3,8 +3,8 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "models/compose.h"
-#include "models/profiles.h"
+#include "profiles/compose.h"
+#include "profiles/profiles.h"
 
 struct models_options {
 	struct th_str config, models;

@@ -8,8 +8,8 @@
 #include "base/limits.h"
 #include "cli/cli.h"
 #include "io/files.h"
-#include "models/compose.h"
-#include "models/plumb.h"
+#include "profiles/compose.h"
+#include "profiles/plumb.h"
 #include "runtime/registry.h"
 #include "wire/patch.h"
 

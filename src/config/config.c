@@ -7,9 +7,9 @@
 #include "config/read.h"
 #include "config/yaml.h"
 #include "io/files.h"
-#include "models/compose.h"
-#include "models/profiles.h"
-#include "models/user_profiles.h"
+#include "profiles/compose.h"
+#include "profiles/profiles.h"
+#include "profiles/user_profiles.h"
 #include "tools/tool.h"
 
 #define CONFIG_MEMORY_MAX (4 * TH_CONFIG_SIZE_MAX)

@@ -78,7 +78,8 @@ struct th_agent_model_settings {
 	/* Of the agent that begins, for its whole team; see core/provider_state.h. */
 	struct th_str previous_response_id, conversation;
 	struct th_str parallel_tool_calls; /* "true", "false"; empty: nothing is said */
-	/* Raw objects, of `model` alone: a fallback's server may know neither.  See models/frame.h.
+	/* Raw objects, of `model` alone: a fallback's server may know neither.  See
+	 * providers/frame.h.
 	 */
 	struct th_str extra_body, extra_headers;
 };

@@ -24,7 +24,7 @@
 #include "core/event.h"
 
 /* MCP: no tool of ours runs; the provider's does, after an approval.  The last three are forms of
- * Anthropic's alone: their calls are functions' by another name (models/messages_own.c). */
+ * Anthropic's alone: their calls are functions' by another name (dialects/anthropic_own.c). */
 enum th_native {
 	TH_NATIVE_NONE,
 	TH_NATIVE_SHELL,

@@ -12,7 +12,7 @@
 #include "driver/background.h"
 
 #include "driver/log.h"
-#include "models/frame.h"
+#include "providers/frame.h"
 
 #define END_MS 10000
 

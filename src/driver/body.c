@@ -5,7 +5,7 @@
 
 #include "driver/blob_text.h"
 #include "driver/live.h"
-#include "models/frame.h"
+#include "providers/frame.h"
 
 void th_body_add(struct th_body *b, struct th_str bytes)
 {

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "core/policy.h"
 #include "core/schema.h"
+#include "dialects/actions.h"
 #include "driver/analyse.h"
 #include "driver/delegate.h"
 #include "driver/ground.h"

@@ -12,13 +12,13 @@
 
 #include <stdlib.h>
 
+#include "dialects/dialect.h"
+#include "dialects/elements.h"
 #include "driver/history.h"
 #include "driver/log.h"
 #include "driver/side_request.h"
 #include "driver/team.h"
-#include "models/compose.h"
-#include "models/dialect.h"
-#include "models/dialect_elements.h"
+#include "profiles/compose.h"
 
 #define CACHE_SIZE 32
 

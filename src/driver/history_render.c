@@ -4,8 +4,8 @@
  * answers and calls adopted.
  */
 #include "context/result.h"
+#include "dialects/adopt.h"
 #include "driver/history_internal.h"
-#include "models/adopt.h"
 
 static bool has_tool(const struct th_request_options *o, const char *name)
 {

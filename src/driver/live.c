@@ -4,7 +4,7 @@
  */
 #include "driver/live.h"
 
-#include "models/human.h"
+#include "providers/human.h"
 
 struct th_live *th_live_find(const struct th_driver *d, uint32_t index, uint32_t generation)
 {

@@ -9,12 +9,12 @@
 #include "driver/marks.h"
 
 #include "core/mark.h"
+#include "dialects/dialect.h"
+#include "dialects/elements.h"
 #include "driver/history.h"
 #include "driver/log.h"
 #include "driver/team.h"
-#include "models/compose.h"
-#include "models/dialect.h"
-#include "models/dialect_elements.h"
+#include "profiles/compose.h"
 
 bool th_live_marks(const struct th_live *l)
 {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "dialects/dialect.h"
 #include "driver/agent_code.h"
 #include "driver/background.h"
 #include "driver/condense.h"
@@ -24,9 +25,8 @@
 #include "driver/side_request.h"
 #include "driver/team.h"
 #include "driver/transcript.h"
-#include "models/dialect.h"
-#include "models/frame.h"
-#include "models/human.h"
+#include "providers/frame.h"
+#include "providers/human.h"
 
 /* ---- the request -------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include "driver/delegate.h"
 #include "driver/log.h"
 #include "driver/queue.h"
-#include "models/frame.h"
+#include "providers/frame.h"
 
 /* What differs between the callers, for the service. */
 static const struct kind {

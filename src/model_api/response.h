@@ -4,7 +4,7 @@
  * session, told in the client's API.
  *
  * The three APIs (Responses, Chat Completions, Messages) differ in how a
- * request is read (models/wires.h has the decoders) and in how the answer is
+ * request is read (providers/wires.h has the decoders) and in how the answer is
  * told: a face.  Everything between is here, once.
  *
  * A response's id names its session and the event before it, so nothing else is

@@ -8,7 +8,7 @@
 
 #include "io/clock.h"
 #include "model_api/response_making.h"
-#include "models/wires.h"
+#include "providers/wires.h"
 
 /* ---- what the request says ---- */
 

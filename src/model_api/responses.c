@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "model_api/response_internal.h"
-#include "models/messages_seal.h"
+#include "providers/messages_seal.h"
 
 /* ---- the object ---- */
 

@@ -2,7 +2,7 @@
 /*
  * model.h - how models are spoken to: profiles (data), wires (an HTTP API:
  * encoder and decoder), retry classes, usage and cost.  Pure: bytes in, bytes
- * out; run/ sends them.
+ * out; runtime/ sends them.
  *
  * A request is  head | group, group, … | tail.  A group is what one message of
  * a wire may hold: what a person said, an answer of the model, or all results
@@ -24,7 +24,6 @@
 #include "base/err.h"
 #include "base/geom.h"
 #include "base/json.h"
-#include "core/action.h"
 #include "core/agent.h"
 
 enum th_computer_tool {
@@ -78,7 +77,7 @@ struct th_profile {
 	const char *tool;   /* version of the wire's own tool: "computer_20251124"; else NULL */
 	const char *beta;   /* what the wire's beta header must say for it; else NULL */
 	const char *editor; /* Anthropic's version of its text editor, which says those of its other
-			       tools (messages_own.c); else NULL */
+			       tools (dialects/anthropic_own.c); else NULL */
 	const char
 	    *flavour; /* of a wire that many servers speak: "openrouter", "vllm" …; else NULL */
 	struct th_space space;
@@ -384,19 +383,6 @@ struct th_size th_image_size(const struct th_profile *p, struct th_size screen);
 
 int64_t th_model_cost_nano(const struct th_profile *p,
 			   const struct th_usage *u); /* -1: price unknown */
-
-/*
- * Computer actions as a call item asks for them (`computer_call` with action
- * or actions[]), in our form.  TH_EPROTO: a sentence for the model.
- */
-TH_NODISCARD enum th_code th_model_actions(const struct th_profile *p, const struct th_json *item,
-					   struct th_arena *a, struct th_action **ret,
-					   size_t *ret_count, struct th_err *err);
-
-/* The provider's form of an action, inverse of the above; for plumb and tests. */
-TH_NODISCARD enum th_code th_model_action_encode(const struct th_profile *p,
-						 const struct th_action *action, struct th_jw *w,
-						 struct th_err *err);
 
 /* Retry by class. */
 // clang-format off

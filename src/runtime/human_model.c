@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "io/clock.h"
 #include "io/files.h"
-#include "models/human.h"
+#include "providers/human.h"
 
 /* ---- a question --------------------------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "io/clock.h"
 #include "io/files.h"
-#include "models/human.h"
+#include "providers/human.h"
 #include "runtime/human_model_internal.h"
 #include "wire/authority.h"
 

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "models/human.h"
+#include "providers/human.h"
 #include "runtime/internal.h"
 
 static bool on_head(void *ctx, const struct th_fetch_head *head)

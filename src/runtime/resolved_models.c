@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/resolved_models.h"
 
-#include "models/compose.h"
-#include "models/human.h"
-#include "models/profiles.h"
-#include "models/wires.h"
+#include "profiles/compose.h"
+#include "profiles/profiles.h"
+#include "providers/human.h"
+#include "providers/wires.h"
 
 struct making {
 	const struct th_config *config;

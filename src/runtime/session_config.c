@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 
-#include "models/compose.h"
-#include "models/human.h"
+#include "profiles/compose.h"
+#include "providers/human.h"
 #include "runtime/internal.h"
 #include "runtime/skill_tool.h"
 

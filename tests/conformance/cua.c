@@ -18,10 +18,10 @@
 #include "core/plan.h"
 #include "cua_facts.h"
 #include "cua_stages.h"
-#include "models/dialect_elements.h"
-#include "models/dialect_list.h"
-#include "models/dialect_words.h"
-#include "models/space.h"
+#include "dialects/elements.h"
+#include "dialects/list.h"
+#include "dialects/space.h"
+#include "dialects/words.h"
 
 static size_t passed, failed;
 

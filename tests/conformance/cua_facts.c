@@ -5,8 +5,9 @@
 #include <stdlib.h>
 
 #include "core/keys.h"
-#include "models/dialect_say.h"
-#include "models/dialect_words.h"
+#include "dialects/actions.h"
+#include "dialects/say.h"
+#include "dialects/words.h"
 
 #define NOTCH_PIXELS 100
 

@@ -6,7 +6,7 @@
 #ifndef TH_TESTS_CUA_FACTS_H
 #define TH_TESTS_CUA_FACTS_H
 
-#include "models/dialect.h"
+#include "dialects/dialect.h"
 
 enum fact_kind { FACT_THOUGHT, FACT_TEXT, FACT_ACTION, FACT_FUNCTION, FACT_ERROR };
 struct fact {

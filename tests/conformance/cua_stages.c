@@ -9,8 +9,8 @@
 
 #include "base/codec.h"
 #include "core/plan.h"
-#include "models/chat.h"
-#include "models/plumb.h"
+#include "profiles/plumb.h"
+#include "providers/chat.h"
 
 #define TRIES 4 /* upstream's max_retries and one */
 

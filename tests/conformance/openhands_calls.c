@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/chat.h"
-#include "models/dialect_list.h"
+#include "dialects/list.h"
+#include "providers/chat.h"
 
 #define ERROR "FunctionCallValidationError: "
 

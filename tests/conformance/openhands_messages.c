@@ -12,7 +12,7 @@
 #include "core/agent.h"
 #include "driver/history.h"
 #include "models/model.h"
-#include "models/wires.h"
+#include "providers/wires.h"
 
 #define CALL(id, tool)                                                        \
 	"{\"type\":\"function_call\",\"call_id\":\"" id "\",\"name\":\"" tool \

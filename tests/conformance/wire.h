@@ -6,7 +6,7 @@
 #define TESTS_CONFORMANCE_WIRE_H
 
 #include "base/limits.h"
-#include "models/plumb.h"
+#include "profiles/plumb.h"
 
 struct wire_api {
 	const char *name;        /* in the manifest, and of the folder */

@@ -6,9 +6,9 @@
  */
 #include "base/text.h"
 #include "config/config.h"
-#include "models/compose.h"
-#include "models/dialect.h"
-#include "models/space.h"
+#include "dialects/dialect.h"
+#include "dialects/space.h"
+#include "profiles/compose.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,7 @@
 #include "config/config.h"
 #include "config/yaml.h"
 #include "io/files.h"
-#include "models/profiles.h"
+#include "profiles/profiles.h"
 #include "runtime/registry.h"
 
 /* ---- YAML to JSON ---- */

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/compose.h"
 #include "paper.h"
+#include "profiles/compose.h"
 
 #define PICTURE "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 #include "core/transcript.h"
+#include "dialects/dialect.h"
 #include "driver/history.h"
-#include "models/dialect.h"
-#include "models/responses.h"
+#include "providers/responses.h"
 
 static struct th_err err;
 

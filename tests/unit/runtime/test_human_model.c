@@ -13,7 +13,7 @@
 
 #include "base/limits.h"
 #include "io/files.h"
-#include "models/human.h"
+#include "providers/human.h"
 
 static struct th_loop *loop;
 static struct th_human_model *person;
