@@ -18,8 +18,8 @@
 #include "bench.h"
 
 #include "base/limits.h"
-#include "core/parsed.h"
 #include "paper.h"
+#include "transcript/parsed.h"
 
 #define TURNS 2100
 #define WINDOW 32000 /* tokens */

@@ -29,7 +29,7 @@ from serve import memory_kb
 
 SESSIONS, SECONDS = (list(map(int, sys.argv[1:])) + [100000, 120][len(sys.argv) - 1:])[:2]
 WRITERS, WAKES, NUMBER = 6, 200, 8  # runtimes that fill; wakes; bytes of a number of the digest
-VERSION = b"\x01"  # of the digest (core/event.c)
+VERSION = b"\x01"  # of the digest (events/event.c)
 
 
 def mixed(text):

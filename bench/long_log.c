@@ -16,8 +16,8 @@
 #include <thole/thole.h>
 
 #include "base/hash.h"
-#include "core/event.h"
 #include "core/session.h"
+#include "events/event.h"
 #include "io/clock.h"
 #include "store/store.h"
 

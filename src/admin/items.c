@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "admin/items.h"
 
-#include "core/transcript.h"
+#include "transcript/transcript.h"
 
 static enum th_code add(void *ctx, const struct th_event *ev, const struct th_digest *digest,
 			struct th_err *err)

@@ -13,11 +13,11 @@
 #include "admin/openhands.h"
 #include "admin/openhands_read.h"
 #include "admin/transfer_internal.h"
-#include "core/rule.h"
 #include "forms/openhands_items.h"
 #include "forms/openhands_write.h"
 #include "forms/redact.h"
 #include "io/clock.h"
+#include "rules/rule.h"
 
 struct making {
 	const struct th_openhands_import *how;

@@ -2,7 +2,7 @@
 #include "admin/waiting.h"
 
 #include "base/limits.h"
-#include "core/event.h"
+#include "events/event.h"
 
 #define FIRST_READ 64 /* events from the end; more when the answer is not among them */
 

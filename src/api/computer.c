@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
+#include "actions/action.h"
 #include "api/api.h"
 #include "api/computer.h"
-#include "core/action.h"
 #include "core/session.h"
 #include "io/clock.h"
 

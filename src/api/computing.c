@@ -6,9 +6,9 @@
  */
 #include <stdlib.h>
 
+#include "actions/action.h"
 #include "api/api.h"
 #include "computers/image.h"
-#include "core/action.h"
 #include "display/link.h"
 #include "wire/exec.h"
 

@@ -10,7 +10,7 @@
 
 #define X(id, name)                                               \
 	_Static_assert((int)THOLE_HOOK_##id == (int)TH_HOOK_##id, \
-		       "one list of hooks: thole.h and core/agent.h");
+		       "one list of hooks: thole.h and agents/agent.h");
 TH_HOOKS(X)
 #undef X
 

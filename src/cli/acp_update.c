@@ -5,7 +5,7 @@
 #include "base/codec.h"
 #include "base/text.h"
 #include "cli/acp.h"
-#include "core/event.h"
+#include "events/event.h"
 
 /* ---- one update ---- */
 

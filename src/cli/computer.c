@@ -11,7 +11,7 @@
 #include "cli/computer_verbs.h"
 #include "computers/computer.h"
 #include "config/computer.h"
-#include "core/event.h"
+#include "events/event.h"
 #include "exec_client/client.h"
 #include "io/clock.h"
 #include "io/files.h"

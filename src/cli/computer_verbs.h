@@ -7,8 +7,8 @@
 #ifndef TH_CLI_COMPUTER_VERBS_H
 #define TH_CLI_COMPUTER_VERBS_H
 
+#include "actions/action.h"
 #include "cli/cli.h"
-#include "core/action.h"
 
 #define TH_COMPUTER_VERBS_MAX 32
 

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "cli/cli.h"
-#include "core/event.h"
+#include "events/event.h"
 #include "sessions_api/page.h"
 
 #define CHUNK_EVENTS 500

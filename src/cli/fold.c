@@ -144,7 +144,7 @@ static void docs_events(struct th_buf *out)
 {
 	th_buf_add_cstr(
 	    out, "<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
-		 "<!-- made by: thole plumb docs events; edit src/core/event.h instead -->\n\n"
+		 "<!-- made by: thole plumb docs events; edit src/events/event.h instead -->\n\n"
 		 "# Events\n\nA session is a totally ordered, append-only, hash-chained list of "
 		 "events; its "
 		 "state is a pure fold of them.\n\n");
@@ -173,7 +173,7 @@ static void docs_agents(struct th_buf *out)
 {
 	th_buf_add_cstr(
 	    out, "<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
-		 "<!-- made by: thole plumb docs agents; edit src/core/agent.h instead -->\n\n"
+		 "<!-- made by: thole plumb docs agents; edit src/agents/agent.h instead -->\n\n"
 		 "# Agent files and the configuration\n\n"
 		 "Both are YAML 1.2 (or JSON). Anchors, aliases, tags and double keys are refused; "
 		 "every error "

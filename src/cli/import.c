@@ -8,12 +8,12 @@
 
 #include "admin/openhands.h"
 #include "admin/transfer.h"
+#include "agents/agent.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/remote.h"
 #include "config/script.h"
-#include "core/agent.h"
 #include "io/files.h"
 
 struct import_options {

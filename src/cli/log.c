@@ -12,7 +12,7 @@
 #include "cli/remote.h"
 #include "cli/trace.h"
 #include "cli/view.h"
-#include "core/search.h"
+#include "events/search.h"
 #include "io/files.h"
 #include "runtime/runtime.h"
 

@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
+#include "actions/action.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "core/action.h"
 
 static void add_actions(const struct th_json *arguments, struct th_arena *a, struct th_buf *out)
 {

@@ -2,8 +2,8 @@
 /* view_decide.c - who has a say in what the agent does: people, guardrails, hooks, functions. */
 #include "cli/view_parts.h"
 
+#include "actions/action.h"
 #include "base/text.h"
-#include "core/action.h"
 
 void th_view_show_approval(struct th_view *v, const struct th_event *ev, const struct th_json *data,
 			   struct th_buf *out)

@@ -10,7 +10,7 @@
  *	browser_see.c      pictures, quiet, live view
  *	browser_input.c    pointer and keys
  *	browser_keys.c     keysyms as a page knows keys
- *	browser_steps.c    steps on the structure of pages (core/browse.h)
+ *	browser_steps.c    steps on the structure of pages (actions/browse.h)
  *	browser_page.c     snapshots, and elements by their number
  *	browser_log.c      console and network, as they were told
  *	browser_files.c    downloads, uploads, long texts: files of the workspace
@@ -22,10 +22,10 @@
 #ifndef TH_COMPUTERS_BROWSER_H
 #define TH_COMPUTERS_BROWSER_H
 
+#include "actions/keys.h"
 #include "base/arena.h"
 #include "computers/computer.h"
 #include "computers/image.h"
-#include "core/keys.h"
 #include "wire/cdp.h"
 #include "wire/page.h"
 

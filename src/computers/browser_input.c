@@ -9,10 +9,10 @@
  */
 #include <stdio.h>
 
+#include "actions/keys.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "computers/browser.h"
-#include "core/keys.h"
 
 enum { ALT = 1, CONTROL = 2, META = 4, SHIFT = 8 };
 

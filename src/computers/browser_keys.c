@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "actions/keys.h"
 #include "base/text.h"
 #include "computers/browser.h"
-#include "core/keys.h"
 
 static const struct special {
 	uint32_t keysym;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * browser_steps.c - steps on the structure of pages (core/browse.h): see
+ * browser_steps.c - steps on the structure of pages (actions/browse.h): see
  * browser.h.
  *
  * An action goes to the page as input from a device where there is one for it;

@@ -12,13 +12,13 @@
 #ifndef TH_COMPUTERS_COMPUTER_H
 #define TH_COMPUTERS_COMPUTER_H
 
+#include "actions/action.h"
+#include "actions/browse.h"
 #include "base/err.h"
 #include "base/field.h"
 #include "base/geom.h"
 #include "base/hash.h"
 #include "base/limits.h"
-#include "core/action.h"
-#include "core/browse.h"
 #include "wire/found.h"
 
 enum th_image_format { TH_IMAGE_PNG, TH_IMAGE_JPEG, TH_IMAGE_WEBP, TH_IMAGE_FORMAT_COUNT };

@@ -12,8 +12,8 @@
 #ifndef TH_COMPUTERS_MARKED_H
 #define TH_COMPUTERS_MARKED_H
 
+#include "actions/mark.h"
 #include "computers/image.h"
-#include "core/mark.h"
 
 struct th_marked_options {
 	struct th_str parser; /* URL of an OmniParser server; empty: none */

@@ -16,8 +16,8 @@
 #ifndef TH_COMPUTERS_X11_KEYBOARD_H
 #define TH_COMPUTERS_X11_KEYBOARD_H
 
+#include "actions/keys.h"
 #include "computers/x11_keymap.h"
-#include "core/keys.h"
 
 /* A symbol on an unused keycode: two of them fit, without and with Shift. */
 struct th_x11_slot {

@@ -6,7 +6,7 @@
 /* xkb.h calls a member `explicit`, which only C++ minds. */
 #include <xcb/xkb.h>
 
-#include "core/keys.h"
+#include "actions/keys.h"
 
 #define SHIFT_MASK 1
 #define LOCK_MASK 2

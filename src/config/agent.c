@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "agents/agent_secret.h"
+#include "agents/origin.h"
+#include "agents/team.h"
 #include "base/label.h"
 #include "base/text.h"
 #include "config/computer.h"
@@ -15,9 +18,6 @@
 #include "config/tools.h"
 #include "config/yaml.h"
 #include "context/condenser.h"
-#include "core/agent_secret.h"
-#include "core/origin.h"
-#include "core/team.h"
 #include "tools/tool.h"
 
 /* ---- agents ---- */

@@ -6,8 +6,8 @@
 #ifndef TH_CONFIG_COMPUTER_H
 #define TH_CONFIG_COMPUTER_H
 
+#include "agents/agent.h"
 #include "base/buf.h"
-#include "core/agent.h"
 
 /* TH_EUSAGE: `path` names the member ("computer.width"), err says what is wrong with it. */
 TH_NODISCARD enum th_code th_config_computer_check(const struct th_agent_computer *k,

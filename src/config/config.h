@@ -12,8 +12,8 @@
 #ifndef TH_CONFIG_CONFIG_H
 #define TH_CONFIG_CONFIG_H
 
+#include "agents/agent.h"
 #include "base/secret.h"
-#include "core/agent.h"
 #include "models/model.h"
 
 // clang-format off

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agents/hook.h"
 #include "base/text.h"
-#include "core/hook.h"
 #include "io/files.h"
 
 #define FILE_NAME ".openhands/hooks.json"

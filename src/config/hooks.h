@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hooks.h - files of hooks (core/hook.h) that an agent wants read when a session begins.
+ * hooks.h - files of hooks (agents/hook.h) that an agent wants read when a session begins.
  *
  *	WORKSPACE/.openhands/hooks.json    repository: true
  *	~/.openhands/hooks.json            user: true
@@ -12,7 +12,7 @@
 #ifndef TH_CONFIG_HOOKS_H
 #define TH_CONFIG_HOOKS_H
 
-#include "core/agent.h"
+#include "agents/agent.h"
 
 /* Replaces agent->hooks by one with the files' hooks.  Files of a repository or a user need not be
  * there.  TH_EUSAGE, TH_EUNSUPPORTED, TH_ELIMIT: the error names the file. */

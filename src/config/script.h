@@ -5,7 +5,7 @@
 #ifndef TH_CONFIG_SCRIPT_H
 #define TH_CONFIG_SCRIPT_H
 
-#include "core/team.h"
+#include "agents/team.h"
 
 /*
  * The script runs, and every function that the agents of the file name is

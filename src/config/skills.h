@@ -12,8 +12,8 @@
 #ifndef TH_CONFIG_SKILLS_H
 #define TH_CONFIG_SKILLS_H
 
-#include "core/agent.h"
-#include "core/skill.h"
+#include "agents/agent.h"
+#include "agents/skill.h"
 
 /* Fills agent->skills->list and adds to its instructions; nothing where it wants none.
  * TH_ELIMIT: more than TH_SKILLS_MAX, or too large; TH_EUSAGE: a folder that it names is not there.

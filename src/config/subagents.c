@@ -6,13 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agents/subagents.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "config/markdown.h"
 #include "config/yaml.h"
-#include "core/risk.h"
-#include "core/subagents.h"
 #include "io/files.h"
+#include "rules/risk.h"
 #include "tools/tool.h"
 
 #define TASK "task"

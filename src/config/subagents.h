@@ -12,7 +12,7 @@
 #ifndef TH_CONFIG_SUBAGENTS_H
 #define TH_CONFIG_SUBAGENTS_H
 
-#include "core/agent.h"
+#include "agents/agent.h"
 
 /*
  * Adds to agent->agents, ->commands and ->tools; nothing where it wants none, or there are none.

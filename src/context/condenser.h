@@ -23,8 +23,8 @@
 #ifndef TH_CONTEXT_CONDENSER_H
 #define TH_CONTEXT_CONDENSER_H
 
-#include "core/agent.h"
-#include "core/transcript.h"
+#include "agents/agent.h"
+#include "transcript/transcript.h"
 
 /* Why it is looked at; bits. */
 enum th_condense_reason {
@@ -125,8 +125,8 @@ struct th_condensed {
 };
 
 /*
- * Appends the marks (core/transcript.h) of what stays; with ret->ask, the words to ask with. False:
- * there is nothing to leave out, and nothing was written.
+ * Appends the marks (transcript/transcript.h) of what stays; with ret->ask, the words to ask with.
+ * False: there is nothing to leave out, and nothing was written.
  */
 bool th_condense(const struct th_condense *c, struct th_buf *out, struct th_condensed *ret);
 /* The marks, for a history that its model does not take: about half of it goes, without a model. */

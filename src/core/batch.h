@@ -9,8 +9,8 @@
 #define TH_CORE_BATCH_H
 
 #include "base/err.h"
-#include "core/event.h"
-#include "core/used.h"
+#include "events/event.h"
+#include "events/used.h"
 
 struct th_call;
 

@@ -11,7 +11,7 @@
 #define TH_CORE_EFFECT_CALL_H
 
 #include "core/batch.h"
-#include "core/event.h"
+#include "events/event.h"
 
 /* All strings are borrowed; a function that needs them longer copies them. */
 struct th_effect_call {
@@ -45,7 +45,7 @@ struct th_effect_result {
 	bool reattached;    /* the answer came from the journal, or after a reconnect */
 	enum th_code code;  /* NOT_STARTED: why (TH_EFENCED, TH_ECONN, TH_ELIMIT ...), else TH_OK */
 	struct th_str why;  /* with a code: its sentence */
-	unsigned origins;   /* bits (core/origin.h) beside those of its tool */
+	unsigned origins;   /* bits (agents/origin.h) beside those of its tool */
 	struct th_str fails; /* why the run ends with it; empty: it goes on */
 };
 

@@ -8,7 +8,7 @@
 #ifndef TH_CORE_POLICY_H
 #define TH_CORE_POLICY_H
 
-#include "core/agent.h"
+#include "agents/agent.h"
 #include "core/session.h"
 
 struct th_verdict {

@@ -9,8 +9,8 @@
 #ifndef TH_CORE_SESSION_INTERNAL_H
 #define TH_CORE_SESSION_INTERNAL_H
 
-#include "core/parsed.h"
 #include "core/session.h"
+#include "transcript/parsed.h"
 
 /* One step's inputs and outputs, so that handlers take one argument. */
 struct th_step {

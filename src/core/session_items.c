@@ -5,7 +5,7 @@
  */
 #include "base/text.h"
 #include "core/session_internal.h"
-#include "core/transcript.h"
+#include "transcript/transcript.h"
 
 enum th_code th_on_handoff(struct th_step *st)
 {

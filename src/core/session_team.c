@@ -8,11 +8,11 @@
  * refusal is said to be one, structured output must fit); else the model is
  * asked again.  A text beside a call is never final.
  */
+#include "agents/output.h"
 #include "base/text.h"
-#include "core/output.h"
 #include "core/policy.h"
 #include "core/session_internal.h"
-#include "core/transcript.h"
+#include "transcript/transcript.h"
 
 const struct th_member *th_session_member(const struct th_session *s)
 {

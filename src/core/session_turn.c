@@ -7,8 +7,8 @@
 
 #include "base/text.h"
 
-#include "core/native.h"
 #include "core/session_internal.h"
+#include "events/native.h"
 
 _Static_assert(TH_TEAM_MAX <= UINT8_MAX && TH_FALLBACK_MAX <= UINT8_MAX,
 	       "chain_agent and chain_at are bytes");

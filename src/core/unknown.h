@@ -12,8 +12,8 @@
 #ifndef TH_CORE_UNKNOWN_H
 #define TH_CORE_UNKNOWN_H
 
-#include "core/effect.h"
-#include "core/event.h"
+#include "events/effect.h"
+#include "events/event.h"
 
 /* An observation that the runtime makes itself: a class R call of the executor. */
 struct th_observation {

@@ -6,7 +6,7 @@
 #ifndef TH_DIALECTS_ACTIONS_H
 #define TH_DIALECTS_ACTIONS_H
 
-#include "core/action.h"
+#include "actions/action.h"
 #include "models/model.h"
 
 /* The name of the function that stands for the computer where a wire or a model has no tool for it.

@@ -11,7 +11,7 @@
 #ifndef TH_DIALECTS_ACTIONS_ANTHROPIC_H
 #define TH_DIALECTS_ACTIONS_ANTHROPIC_H
 
-#include "core/action.h"
+#include "actions/action.h"
 #include "dialects/dialect.h"
 
 /*

@@ -2,9 +2,9 @@
 #include "dialects/adopt.h"
 
 #include "base/limits.h"
-#include "core/native.h"
 #include "dialects/actions.h"
 #include "dialects/list.h"
+#include "events/native.h"
 
 #define ADOPTED_MAX (4 * TH_ANSWER_MAX)
 

@@ -31,7 +31,7 @@
 #ifndef TH_DIALECTS_DIALECT_H
 #define TH_DIALECTS_DIALECT_H
 
-#include "core/action.h"
+#include "actions/action.h"
 #include "models/model.h"
 
 struct th_dialect_context {

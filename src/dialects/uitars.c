@@ -9,7 +9,7 @@
  * one another.  `press` of a modifier keeps it down, of another key presses it.
  */
 #include "dialects/uitars.h"
-#include "core/keys.h"
+#include "actions/keys.h"
 #include "dialects/call.h"
 #include "dialects/list.h"
 #include "dialects/space.h"

@@ -10,7 +10,7 @@
 #ifndef TH_DISPLAY_LINK_H
 #define TH_DISPLAY_LINK_H
 
-#include "core/event.h"
+#include "events/event.h"
 #include "io/loop.h"
 #include "wire/exec.h"
 

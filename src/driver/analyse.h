@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * analyse.h - external analysers (core/risk.h): programs and servers that say how risky a call is,
+ * analyse.h - external analysers (rules/risk.h): programs and servers that say how risky a call is,
  * before it is recorded.
  *
  * Each answer is an event (ANALYSIS), so whoever takes the session up asks only those that have not

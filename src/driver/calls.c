@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "core/policy.h"
-#include "core/schema.h"
 #include "dialects/actions.h"
 #include "driver/analyse.h"
 #include "driver/delegate.h"
@@ -28,6 +27,7 @@
 #include "driver/skills.h"
 #include "driver/unknown.h"
 #include "driver/verdict.h"
+#include "schema/schema.h"
 
 static const struct th_tool_spec computer_spec = {
 	.name = TH_STR_INIT("computer"),

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 
 #include "context/condenser.h"
-#include "core/plan.h"
 #include "driver/log.h"
 #include "driver/queue.h"
 #include "driver/side_request.h"
 #include "driver/team.h"
+#include "transcript/plan.h"
 
 /* What a model is asked for, or has given. */
 struct th_summarizing {

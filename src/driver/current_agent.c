@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "core/output.h"
+#include "agents/output.h"
 #include "driver/history.h"
 #include "driver/log.h"
 #include "driver/mcp_tools.h"

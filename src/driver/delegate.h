@@ -2,7 +2,7 @@
 /*
  * delegate.h - agents as tools: a call on which a session of its own works.
  *
- * The tool names an agent of the team (core/agent_command.h).  Its call becomes
+ * The tool names an agent of the team (agents/agent_command.h).  Its call becomes
  * a session in the same driver, the *child*, that begins with that agent and
  * sees nothing but the call's input; what it ends with is the call's result.
  * A child that fails, is stopped or reaches a limit is told to the parent's

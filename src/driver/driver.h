@@ -14,7 +14,7 @@
 #ifndef TH_DRIVER_DRIVER_H
 #define TH_DRIVER_DRIVER_H
 
-#include "core/agent.h"
+#include "agents/agent.h"
 #include "core/session.h"
 #include "driver/callbacks.h"
 #include "driver/world.h"

@@ -2,8 +2,8 @@
 #include "driver/guard_look.h"
 
 #include "base/text.h"
-#include "core/transcript.h"
 #include "driver/log.h"
+#include "transcript/transcript.h"
 
 /* What a call brought, as the log has it. */
 static enum th_code put_output(void *ctx, const struct th_event *ev, const struct th_digest *digest,

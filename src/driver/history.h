@@ -15,11 +15,11 @@
 #ifndef TH_DRIVER_HISTORY_H
 #define TH_DRIVER_HISTORY_H
 
-#include "core/event.h"
-#include "core/parsed.h"
-#include "core/transcript.h"
 #include "driver/history_pieces.h"
+#include "events/event.h"
 #include "models/model.h"
+#include "transcript/parsed.h"
+#include "transcript/transcript.h"
 
 struct th_history;
 
@@ -45,7 +45,7 @@ size_t th_history_items(const struct th_history *h); /* groups in the next reque
 size_t th_history_tail(const struct th_history *h);  /* of these, behind the last answer */
 size_t th_history_images(const struct th_history *h);
 bool th_history_last_image(const struct th_history *h, struct th_digest *ret); /* false: none */
-/* The elements that are marked on the newest picture that has marks, as core/mark.h prints them;
+/* The elements that are marked on the newest picture that has marks, as actions/mark.h prints them;
  * empty: none has.  Borrowed until the next event. */
 struct th_str th_history_elements(const struct th_history *h);
 bool th_history_full(const struct th_history *h); /* no further message can be held back */

@@ -4,7 +4,6 @@
  */
 #include "base/text.h"
 #include "core/person.h"
-#include "core/transcript.h"
 #include "driver/delegate.h"
 #include "driver/expiry.h"
 #include "driver/history.h"
@@ -14,6 +13,7 @@
 #include "driver/queue.h"
 #include "driver/skills.h"
 #include "driver/team.h"
+#include "transcript/transcript.h"
 
 /* What the model is told. */
 #define PLAN_BEGINS                                                                               \

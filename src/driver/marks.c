@@ -8,7 +8,7 @@
  */
 #include "driver/marks.h"
 
-#include "core/mark.h"
+#include "actions/mark.h"
 #include "dialects/dialect.h"
 #include "dialects/elements.h"
 #include "driver/history.h"

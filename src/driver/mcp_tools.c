@@ -3,11 +3,11 @@
 
 #include <stdlib.h>
 
+#include "agents/mcp_header.h"
 #include "base/text.h"
-#include "core/mcp_header.h"
-#include "core/rule.h"
 #include "driver/log.h"
 #include "driver/queue.h"
+#include "rules/rule.h"
 
 /* What an agent of the team has of one server. */
 struct th_mcp_list {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "driver/origin.h"
 
-#include "core/net_rule.h"
 #include "driver/delegate.h"
 #include "driver/mcp_tools.h"
+#include "rules/net_rule.h"
 
 /* A connection of the session gave bytes. */
 static bool was_reached(struct th_str evidence)

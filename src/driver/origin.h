@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * origin.h - labels of outcomes, and whether untrusted bytes have come in
- * (core/origin.h).
+ * (agents/origin.h).
  */
 #ifndef TH_DRIVER_ORIGIN_H
 #define TH_DRIVER_ORIGIN_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * program.h - hooks that are programs (core/hook.h).
+ * program.h - hooks that are programs (agents/hook.h).
  *
  * A program is an effect of class W of the executor, in the sandbox of commands: HOOK_STARTED is
  * durable before it starts, and after a crash it is asked how it ended, never started again.  Its

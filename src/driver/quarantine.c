@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "core/rule.h"
 #include "driver/mcp_tools.h"
 #include "driver/side_request.h"
+#include "rules/rule.h"
 
 #define TOO_LATE "the run was held or ended before that"
 

@@ -4,11 +4,11 @@
 
 #include <stdlib.h>
 
-#include "core/plan.h"
 #include "driver/delegate.h"
 #include "driver/log.h"
 #include "driver/queue.h"
 #include "providers/frame.h"
+#include "transcript/plan.h"
 
 /* What differs between the callers, for the service. */
 static const struct kind {

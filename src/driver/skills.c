@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "driver/skills.h"
 
+#include "agents/skill.h"
 #include "base/limits.h"
-#include "core/skill.h"
 #include "driver/log.h"
 
 static const struct th_agent_skills *skills_of(const struct th_live *l)

@@ -5,12 +5,12 @@
 #include "driver/team.h"
 
 #include "base/text.h"
-#include "core/handoff.h"
-#include "core/nest.h"
 #include "driver/history_make.h"
 #include "driver/log.h"
 #include "driver/pending_callback.h"
 #include "driver/queue.h"
+#include "transcript/handoff.h"
+#include "transcript/nest.h"
 
 /* ---- what was ---------------------------------------------------------------------------- */
 
@@ -308,7 +308,7 @@ static enum th_code transcript_handing(struct th_live *l, const struct th_call *
 	return code;
 }
 
-/* The new agent gets the history, from the program's code or from core/nest.c. */
+/* The new agent gets the history, from the program's code or from transcript/nest.c. */
 static void nest(struct th_live *l, const struct th_call *c, const struct th_handoff *h,
 		 const struct th_transcript *transcript)
 {

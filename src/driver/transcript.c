@@ -12,12 +12,12 @@
 #include "driver/history_make.h"
 
 #include "base/text.h"
-#include "core/transcript.h"
 #include "driver/condense.h"
 #include "driver/log.h"
 #include "driver/pending_callback.h"
 #include "driver/queue.h"
 #include "driver/team.h"
+#include "transcript/transcript.h"
 
 static th_callback_answered_fn transcript_answered;
 

@@ -2,11 +2,11 @@
 #include "driver/verdict.h"
 
 #include "base/text.h"
-#include "core/schema.h"
 #include "driver/delegate.h"
 #include "driver/mcp_tools.h"
 #include "driver/origin.h"
 #include "driver/pending_callback.h"
+#include "schema/schema.h"
 
 /* The schema that a call's arguments are held to before it runs; empty: its tool looks itself. */
 static struct th_str held_to(const struct th_live *l, const struct th_tool_row *row,

@@ -10,8 +10,8 @@
 #ifndef TH_DRIVER_VIEW_H
 #define TH_DRIVER_VIEW_H
 
-#include "core/transcript.h"
 #include "driver/live.h"
+#include "transcript/transcript.h"
 
 struct th_view {
 	struct th_transcript transcript;

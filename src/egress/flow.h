@@ -6,9 +6,9 @@
 #ifndef TH_EGRESS_FLOW_H
 #define TH_EGRESS_FLOW_H
 
-#include "core/net_rule.h"
 #include "egress/secrets.h"
 #include "io/loop.h"
+#include "rules/net_rule.h"
 #include "wire/egress.h"
 
 struct th_flow;

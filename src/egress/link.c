@@ -10,12 +10,12 @@
 
 #include "base/json.h"
 #include "base/limits.h"
-#include "core/net_rule.h"
 #include "egress/claim.h"
 #include "io/detach.h"
 #include "io/files.h"
 #include "io/role.h"
 #include "io/sock.h"
+#include "rules/net_rule.h"
 #include "wire/egress.h"
 
 #define TEXT_MAX 256 /* of a host or a reason, in a row */

@@ -8,8 +8,8 @@
 
 #include "base/field.h"
 #include "base/mask.h"
-#include "core/net_rule.h"
 #include "io/ca.h"
+#include "rules/net_rule.h"
 
 struct th_egress_secret {
 	struct th_str name, placeholder;

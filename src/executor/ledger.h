@@ -14,7 +14,7 @@
 #ifndef TH_EXECUTOR_LEDGER_H
 #define TH_EXECUTOR_LEDGER_H
 
-#include "core/event.h"
+#include "events/event.h"
 #include "store/journal.h"
 
 struct th_ledger;

@@ -6,9 +6,9 @@
 #include <stdio.h>
 
 #include "base/limits.h"
-#include "core/net_rule.h"
 #include "executor/state.h"
 #include "io/role.h"
+#include "rules/net_rule.h"
 
 const char *const *th_exec_net_environment(const struct th_executor_server *x)
 {

@@ -5,8 +5,8 @@
  */
 #include "executor/state.h"
 
+#include "actions/action.h"
 #include "base/limits.h"
-#include "core/action.h"
 #include "core/unknown.h"
 #include "io/clock.h"
 #include "mcp/tool.h"

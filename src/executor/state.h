@@ -7,7 +7,6 @@
 #define TH_EXECUTOR_STATE_H
 
 #include "base/mask.h"
-#include "core/net_rule.h"
 #include "display/link.h"
 #include "egress/link.h"
 #include "executor/executor.h"
@@ -16,6 +15,7 @@
 #include "executor/spool.h"
 #include "io/net_space.h"
 #include "io/sock.h"
+#include "rules/net_rule.h"
 #include "tools/tool.h"
 
 struct th_executor_server;

@@ -9,7 +9,7 @@
 #ifndef TH_FORMS_OPENHANDS_WRITE_H
 #define TH_FORMS_OPENHANDS_WRITE_H
 
-#include "core/event.h"
+#include "events/event.h"
 #include "forms/openhands_log.h"
 #include "forms/trajectory.h"
 

@@ -12,7 +12,7 @@
 #ifndef TH_FORMS_TRAJECTORY_H
 #define TH_FORMS_TRAJECTORY_H
 
-#include "core/event.h"
+#include "events/event.h"
 
 enum th_step_source { TH_STEP_SYSTEM, TH_STEP_USER, TH_STEP_AGENT };
 

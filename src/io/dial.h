@@ -7,8 +7,8 @@
 #ifndef TH_IO_DIAL_H
 #define TH_IO_DIAL_H
 
-#include "core/net_rule.h"
 #include "io/loop.h"
+#include "rules/net_rule.h"
 
 struct th_dial;
 

@@ -8,9 +8,9 @@
 #include <sys/socket.h>
 
 #include "base/limits.h"
-#include "core/net_rule.h"
 #include "io/dial.h"
 #include "io/files.h"
+#include "rules/net_rule.h"
 #include "wire/authority.h"
 
 #define PIECE (16 * TH_KIB)

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agents/mcp_header.h"
 #include "base/text.h"
-#include "core/mcp_header.h"
 
 /* ---- what comes back ------------------------------------------------------------------------- */
 

@@ -13,18 +13,18 @@
  *
  * Items are in the unified form, the Responses API's: message, reasoning,
  * function_call, computer_call.  The actions of a computer_call are in
- * OpenAI's words or in ours (core/action.h), in pixels of the screen.  Where a
+ * OpenAI's words or in ours (actions/action.h), in pixels of the screen.  Where a
  * wire's own form differs, the provider's turn is kept beside the items, as
  * `raw`, and goes back untouched: opaque reasoning, ids, signatures.
  */
 #ifndef TH_MODELS_MODEL_H
 #define TH_MODELS_MODEL_H
 
+#include "agents/agent.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/geom.h"
 #include "base/json.h"
-#include "core/agent.h"
 
 enum th_computer_tool {
 	TH_COMPUTER_NONE,
@@ -128,7 +128,7 @@ enum th_parallel { TH_PARALLEL_UNSET, TH_PARALLEL_YES, TH_PARALLEL_NO };
  * The last message must be JSON that fits a schema.  Where the provider cannot
  * hold the model to it (servers that know no schemas, older Claudes, Claude with
  * a schema that is not strict, Gemini 2 with tools), the system prompt says so instead: who asks
- * for it checks the answer in any case (core/schema.h).
+ * for it checks the answer in any case (schema/schema.h).
  */
 struct th_output_format {
 	struct th_str name;   /* empty: "final_output" */
@@ -175,7 +175,7 @@ struct th_result {
 	struct th_str output;
 	struct th_str
 	    acknowledged; /* safety checks that a person accepted: a JSON list, or empty */
-	/* Of a call that is an item of the Responses API's own (core/native.h). */
+	/* Of a call that is an item of the Responses API's own (events/native.h). */
 	enum th_outcome_status status;
 	struct th_str evidence;
 };

@@ -5,7 +5,7 @@
  *
  * A provider that cannot hold a model to a schema is not asked to: the model is
  * told in the system prompt, which is what `instructed` means.  Whether the
- * answer fits is checked by who asked for it (core/schema.h), whatever the
+ * answer fits is checked by who asked for it (schema/schema.h), whatever the
  * provider promises.
  */
 #ifndef TH_PROVIDERS_FORMAT_H

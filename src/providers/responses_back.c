@@ -5,7 +5,7 @@
  * without reasoning that it would refuse.
  */
 #include "base/limits.h"
-#include "core/native.h"
+#include "events/native.h"
 #include "providers/format.h"
 #include "providers/messages_seal.h"
 #include "providers/responses_writer.h"

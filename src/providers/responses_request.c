@@ -5,9 +5,9 @@
  * travels in the items.
  */
 #include "base/limits.h"
-#include "core/native.h"
 #include "dialects/actions.h"
 #include "dialects/dialect.h"
+#include "events/native.h"
 #include "providers/format.h"
 #include "providers/responses.h"
 #include "providers/responses_writer.h"

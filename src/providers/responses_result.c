@@ -5,8 +5,8 @@
  */
 #include "base/codec.h"
 #include "base/limits.h"
-#include "core/native.h"
 #include "dialects/dialect.h"
+#include "events/native.h"
 #include "providers/blank.h"
 #include "providers/responses_writer.h"
 

@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 #include "base/json.h"
-#include "core/net_rule.h"
 #include "io/stream.h"
+#include "rules/net_rule.h"
 #include "runtime/internal.h"
 
 enum th_code th_runtime_far(struct th_runtime *rt, const struct th_runtime_far *far,

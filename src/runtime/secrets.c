@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
+#include "agents/agent_secret.h"
 #include "base/hash.h"
 #include "base/limits.h"
-#include "core/agent_secret.h"
 #include "io/clock.h"
 #include "io/files.h"
 #include "wire/exec.h"

@@ -12,8 +12,8 @@
 #include "base/mask.h"
 #include "base/secret.h"
 
-/* `raw`: the agent's secrets (core/agent_secret.h).  *ret: a list of exec_secret as JSON; NULL: it
- * has none.  TH_EUSAGE: a value is not there, or is too short to be masked. */
+/* `raw`: the agent's secrets (agents/agent_secret.h).  *ret: a list of exec_secret as JSON; NULL:
+ * it has none.  TH_EUSAGE: a value is not there, or is too short to be masked. */
 TH_NODISCARD enum th_code th_runtime_secrets(struct th_str raw, struct th_str scope,
 					     struct th_str session, struct th_secret **ret,
 					     struct th_err *err);

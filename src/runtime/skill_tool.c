@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/skill_tool.h"
 
+#include "agents/skill.h"
 #include "base/limits.h"
-#include "core/skill.h"
 
 static void on_call(void *ctx, struct th_driver *d, const struct th_local_call *call)
 {

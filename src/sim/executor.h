@@ -11,7 +11,7 @@
 #ifndef TH_SIM_EXECUTOR_H
 #define TH_SIM_EXECUTOR_H
 
-#include "core/effect.h"
+#include "events/effect.h"
 #include "sim/disk.h"
 
 struct th_sim_exec; /* the process */

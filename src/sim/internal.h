@@ -9,7 +9,7 @@
 #ifndef TH_SIM_INTERNAL_H
 #define TH_SIM_INTERNAL_H
 
-#include "core/agent_command.h"
+#include "agents/agent_command.h"
 #include "driver/driver.h"
 #include "sim/client.h"
 #include "sim/provider.h"

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "core/event_text.h"
+#include "events/event_text.h"
 
 /* Bytes above 127 are parts of letters. */
 static bool is_word(char c)

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/event_text.h"
+#include "events/event_text.h"
 #include "store/search.h"
 #include "store/sqlite.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* answer.c - how a tool ends its job, and how long the job may take. */
+#include "agents/agent.h"
 #include "base/limits.h"
-#include "core/agent.h"
 #include "io/loop.h"
 #include "tools/tool.h"
 

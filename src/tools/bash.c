@@ -13,9 +13,9 @@
  */
 #include <stdlib.h>
 
+#include "agents/agent.h"
 #include "base/limits.h"
 #include "base/text.h"
-#include "core/agent.h"
 #include "tools/bash_shell.h"
 #include "tools/bash_view.h"
 

@@ -2,10 +2,10 @@
 /*
  * browser.c - the row of the tool `browser`: pages by their structure.
  *
- * Its steps (core/browse.h) are done where the browser is: the executor hands a
+ * Its steps (actions/browse.h) are done where the browser is: the executor hands a
  * call to the display process (`on_computer`), and start is never called.
  */
-#include "core/browse.h"
+#include "actions/browse.h"
 #include "tools/tool.h"
 
 static const struct th_effect_looks looks = { .member = "action", .values = th_browse_looks };

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agents/agent.h"
 #include "base/limits.h"
 #include "base/text.h"
-#include "core/agent.h"
 #include "io/child.h"
 #include "tools/clip.h"
 #include "tools/tool.h"

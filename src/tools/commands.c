@@ -4,15 +4,15 @@
  * its arguments (tools/sh.h), and tells what each wrote to its two streams.
  *
  * No model can ask for this tool: it is what the tool "shell" does for models
- * that call it by the Responses API's own items (core/native.h).  The whole
+ * that call it by the Responses API's own items (events/native.h).  The whole
  * call is one effect: it is in the journal as accepted before the first command
  * begins, and finished when the last has ended.
  */
 #include <stdlib.h>
 
+#include "agents/agent.h"
 #include "base/limits.h"
 #include "base/text.h"
-#include "core/agent.h"
 #include "io/clock.h"
 #include "tools/sh.h"
 

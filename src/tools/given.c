@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/given.h"
 
-#include "core/agent_secret.h"
+#include "agents/agent_secret.h"
 
 const char *const *th_given_environment(const struct th_given *g, struct th_str command,
 					const char *const *base, struct th_arena *a)

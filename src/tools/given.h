@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * given.h - secrets that commands get when they name them (core/agent_secret.h, `give`).
+ * given.h - secrets that commands get when they name them (agents/agent_secret.h, `give`).
  *
  * A program of its own finds the value in its environment; a shell that lives on keeps the
  * variable.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* list.c - the table of tools. */
-#include "core/agent.h"
+#include "agents/agent.h"
 #include "core/restated.h"
 #include "tools/tool.h"
 

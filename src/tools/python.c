@@ -13,10 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "agents/agent.h"
 #include "base/codec.h"
 #include "base/hash.h"
 #include "base/limits.h"
-#include "core/agent.h"
 #include "tools/bash_session.h"
 #include "tools/edit_view.h"
 #include "tools/python_kernel.h"

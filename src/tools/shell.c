@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agents/agent.h"
 #include "base/limits.h"
 #include "base/text.h"
-#include "core/agent.h"
 #include "tools/sh.h"
 
 #define TH_FIELDS_shell(F)                                      \

@@ -20,8 +20,8 @@
 #include "base/field.h"
 #include "base/limits.h"
 #include "base/mask.h"
-#include "core/effect.h"
-#include "core/event.h"
+#include "events/effect.h"
+#include "events/event.h"
 #include "tools/given.h"
 
 struct th_loop;

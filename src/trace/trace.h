@@ -23,8 +23,8 @@
 #ifndef TH_TRACE_TRACE_H
 #define TH_TRACE_TRACE_H
 
-#include "core/event.h"
 #include "core/side.h"
+#include "events/event.h"
 
 #define TH_SPANS(X)             \
 	X(TASK, "task")         \

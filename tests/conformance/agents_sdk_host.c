@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/transcript.h"
 #include "runtime/runtime.h"
+#include "transcript/transcript.h"
 
 #define TOOLS_MAX 32
 #define CHILDREN_MAX 64

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "agents/names.h"
 #include "base/limits.h"
-#include "core/names.h"
-#include "core/schema.h"
+#include "schema/schema.h"
 #include "wire/patch.h"
 
 static size_t passed, failed;

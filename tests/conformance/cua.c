@@ -15,13 +15,13 @@
 #include <sys/stat.h>
 
 #include "base/limits.h"
-#include "core/plan.h"
 #include "cua_facts.h"
 #include "cua_stages.h"
 #include "dialects/elements.h"
 #include "dialects/list.h"
 #include "dialects/space.h"
 #include "dialects/words.h"
+#include "transcript/plan.h"
 
 static size_t passed, failed;
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/keys.h"
+#include "actions/keys.h"
 #include "dialects/actions.h"
 #include "dialects/say.h"
 #include "dialects/words.h"

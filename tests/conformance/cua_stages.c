@@ -8,9 +8,9 @@
 #include <stdio.h>
 
 #include "base/codec.h"
-#include "core/plan.h"
 #include "profiles/plumb.h"
 #include "providers/chat.h"
+#include "transcript/plan.h"
 
 #define TRIES 4 /* upstream's max_retries and one */
 

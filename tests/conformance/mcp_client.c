@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agents/mcp_header.h"
 #include "base/limits.h"
-#include "core/mcp_header.h"
 #include "io/fetch.h"
 #include "io/files.h"
 #include "io/loop.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
-#include "core/search.h"
+#include "events/search.h"
 #include "forms/openhands_log.h"
 #include "forms/redact.h"
 

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
+#include "agents/agent_secret.h"
+#include "agents/hook.h"
 #include "base/limits.h"
 #include "base/mask.h"
-#include "core/agent_secret.h"
-#include "core/hook.h"
 
 /* ---- hooks ---- */
 

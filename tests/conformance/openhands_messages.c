@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/agent.h"
+#include "agents/agent.h"
 #include "driver/history.h"
 #include "models/model.h"
 #include "providers/wires.h"

@@ -2,8 +2,8 @@
 /* openhands_skills.c - which skills a message or a path brings, and whom a risk makes ask. */
 #include "openhands.h"
 
-#include "core/risk.h"
-#include "core/skill.h"
+#include "agents/skill.h"
+#include "rules/risk.h"
 
 #define WORDS_MAX 64
 

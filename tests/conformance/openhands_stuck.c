@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
+#include "agents/stuck.h"
 #include "base/hash.h"
-#include "core/stuck.h"
 
 /* An event of a case: [kind, …]. */
 static struct th_str word(const struct th_json *event, size_t at)

@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agents/agent.h"
 #include "base/limits.h"
-#include "core/agent.h"
 #include "io/files.h"
 #include "io/loop.h"
 #include "openhands.h"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Line coverage per layer, from a build with -Db_coverage=true in which tests ran; fails below the wanted share.
 
-usage: coverage.py BUILD_DIR PERCENT LAYER...
+usage: coverage.py BUILD_DIR PERCENT LAYER[+LAYER...]...
 """
 
 import json
@@ -37,7 +37,7 @@ def main(build, wanted, layers):
     found = lines(build)
     low = []
     for layer in layers:
-        files = {name: seen for name, seen in found.items() if name.startswith(layer + "/")}
+        files = {name: seen for name, seen in found.items() if name.split("/")[0] in layer.split("+")}
         total = sum(len(seen) for seen in files.values())
         if not total:
             continue

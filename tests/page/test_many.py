@@ -19,7 +19,7 @@ LONG_MS = 50  # of a task of the main thread
 
 
 def digest(before, e, data):
-    """core/event.h: the chain."""
+    """events/event.h: the chain."""
     out = hashlib.sha256(b"\1" + before + struct.pack("<QQQ", e["seq"], e["ts_ms"], e.get("cause", 0)) + uuid.UUID(e["id"]).bytes)
     for text in (e["session"], e["source"], e["kind"], e.get("call", ""), data, e["build"]):
         out.update(struct.pack("<I", len(text.encode())) + text.encode())

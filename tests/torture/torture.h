@@ -23,7 +23,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/json.h"
-#include "core/event.h"
+#include "events/event.h"
 
 #define CALLS_MAX 40
 #define TURNS_MAX 16

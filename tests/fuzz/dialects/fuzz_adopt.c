@@ -5,9 +5,9 @@
  */
 #include <stdlib.h>
 
-#include "core/plan.h"
 #include "dialects/adopt.h"
 #include "profiles/compose.h"
+#include "transcript/plan.h"
 
 #define HOLES_MAX 64
 

@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 
+#include "actions/mark.h"
 #include "base/limits.h"
-#include "core/mark.h"
 #include "wire/found.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

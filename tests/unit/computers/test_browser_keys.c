@@ -3,7 +3,7 @@
 
 #include "unit.h"
 
-#include "core/keys.h"
+#include "actions/keys.h"
 
 static void test_rows(void **state)
 {

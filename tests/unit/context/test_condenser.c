@@ -3,7 +3,7 @@
  * Condensers: what they leave out, and that what stays is a history that a
  * provider takes.
  */
-#include "core/transcript_rig.h"
+#include "transcript/transcript_rig.h"
 
 #include <stdio.h>
 

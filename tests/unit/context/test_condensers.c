@@ -3,7 +3,7 @@
  * test_condensers.c - each row of the table: what it leaves of one history, and
  * what holds for all of them on histories made at random.
  */
-#include "core/transcript_rig.h"
+#include "transcript/transcript_rig.h"
 
 #include <stdio.h>
 

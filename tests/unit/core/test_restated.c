@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "core/event_text.h"
 #include "core/restated.h"
+#include "events/event_text.h"
 
 static const char *printed(const struct th_restated *k)
 {

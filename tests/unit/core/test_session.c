@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/plan.h"
 #include "core/policy.h"
 #include "core/session_internal.h"
+#include "transcript/plan.h"
 
 struct story {
 	struct th_session s;

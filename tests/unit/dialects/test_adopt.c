@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/plan.h"
 #include "dialects/adopt.h"
 #include "dialects/dialect.h"
 #include "profiles/compose.h"
 #include "profiles/profiles.h"
+#include "transcript/plan.h"
 
 #define HASH "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define RESULT                                                                              \

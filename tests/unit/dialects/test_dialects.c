@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/keys.h"
+#include "actions/keys.h"
 #include "dialects/elements.h"
 #include "dialects/list.h"
 #include "dialects/say.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/agent_command.h"
+#include "agents/agent_command.h"
 #include "paper.h"
 
 struct team {

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/transcript.h"
 #include "dialects/dialect.h"
 #include "driver/history.h"
 #include "providers/responses.h"
+#include "transcript/transcript.h"
 
 static struct th_err err;
 

@@ -6,7 +6,7 @@
  */
 #include "team_rig.h"
 
-#include "core/transcript.h"
+#include "transcript/transcript.h"
 
 #define JOINS "{\"name\":\"a\",\"session_input\":\"join\"}"
 #define MESSAGE(text) "{\"role\":\"user\",\"content\":\"" text "\"}"

@@ -2,7 +2,7 @@
 /* read_file, write_file and list_dir, and that nothing of them leads out of the workspace. */
 #include "job.h"
 
-#include "core/agent.h"
+#include "agents/agent.h"
 
 /* The field's text names the default tools for people; the rows say which they are. */
 static void defaults_are_documented(void **state)
