@@ -12,11 +12,11 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/remote.h"
-#include "cli/view.h"
+#include "console/view.h"
 #include "driver/driver.h"
 #include "exec_client/client.h"
 #include "io/clock.h"
+#include "remote/remote.h"
 
 #define OWNER_WAIT_MS 15000 /* for a runtime to end after the request to */
 #define OWNER_POLL_US 50000

@@ -4,8 +4,8 @@
 #include "admin/usage.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/remote.h"
 #include "exec_client/client.h"
+#include "remote/remote.h"
 
 #define LIST_MAX (64 * TH_MIB)
 

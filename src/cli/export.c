@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/export_forms.h"
-#include "cli/remote.h"
 #include "io/files.h"
+#include "remote/remote.h"
 
 struct export_options {
 	struct th_common common;

@@ -5,7 +5,7 @@
 #include "base/label.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/remote.h"
+#include "remote/remote.h"
 
 #define LIST_MAX (TH_FLEET_NODES_MAX * 4 * TH_KIB)
 

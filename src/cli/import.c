@@ -12,9 +12,9 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/remote.h"
 #include "config/script.h"
 #include "io/files.h"
+#include "remote/remote.h"
 
 struct import_options {
 	struct th_common common;

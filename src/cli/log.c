@@ -9,11 +9,11 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/log.h"
-#include "cli/remote.h"
 #include "cli/trace.h"
-#include "cli/view.h"
+#include "console/view.h"
 #include "events/search.h"
 #include "io/files.h"
+#include "remote/remote.h"
 #include "runtime/runtime.h"
 
 #define CHUNK (64 * TH_KIB)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "acp/acp.h"
 #include "base/field.h"
 #include "base/limits.h"
 #include "base/text.h"

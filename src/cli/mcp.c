@@ -14,9 +14,9 @@
 #include "base/limits.h"
 #include "cli/cli.h"
 #include "cli/mcp_login.h"
-#include "cli/remote.h"
 #include "io/fetch.h"
 #include "io/loop.h"
+#include "remote/remote.h"
 #include "wire/jsonrpc.h"
 #include "wire/sse.h"
 

@@ -3,7 +3,7 @@
 #ifndef TH_CLI_MCP_LOGIN_H
 #define TH_CLI_MCP_LOGIN_H
 
-#include "cli/option.h"
+#include "console/option.h"
 
 struct th_mcp_login_options {
 	struct th_str agent; /* the file where the server's name is */

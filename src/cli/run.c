@@ -9,12 +9,12 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/remote.h"
 #include "cli/runner.h"
 #include "computers/computer.h"
 #include "config/computer.h"
 #include "config/script.h"
 #include "io/files.h"
+#include "remote/remote.h"
 #include "tools/tool.h"
 
 struct run_options {

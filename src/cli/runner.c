@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/show.h"
+#include "console/show.h"
 #include "exec_client/client.h"
 #include "io/clock.h"
 #include "models/model.h"

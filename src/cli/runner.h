@@ -6,8 +6,8 @@
 #ifndef TH_CLI_RUNNER_H
 #define TH_CLI_RUNNER_H
 
-#include "cli/show.h"
 #include "config/config.h"
+#include "console/show.h"
 #include "core/session.h"
 
 struct th_job {

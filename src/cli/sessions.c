@@ -4,9 +4,9 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/remote.h"
 #include "core/session.h"
 #include "io/clock.h"
+#include "remote/remote.h"
 
 #define LIST_MAX (64 * TH_MIB)
 

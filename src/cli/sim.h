@@ -3,7 +3,7 @@
 #ifndef TH_CLI_SIM_H
 #define TH_CLI_SIM_H
 
-#include "cli/option.h"
+#include "console/option.h"
 
 extern const struct th_command th_command_sim;
 
