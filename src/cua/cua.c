@@ -128,9 +128,13 @@ static void post_cmd(struct th_cua *c, struct th_access *a)
 
 static void get_ws(struct th_cua *c, struct th_access *a)
 {
+	const struct th_token *t = c->open ? NULL : th_cua_token(c, key_of(a));
+
+	if (t)
+		th_guard_found(a, t, TH_SCOPE_RUN);
 	if (!th_http_wants_socket(a->request))
 		th_cua_detail(a, 426, "/ws is a WebSocket");
-	else if (c->open || th_cua_token(c, key_of(a)))
+	else if (c->open || t)
 		th_cua_socket_begin(c, a, true);
 	else if (th_guard_stranger(a)) /* it says first who it is, so many times a second */
 		th_cua_socket_begin(c, a, false);
@@ -211,7 +215,7 @@ static bool may_call(struct th_cua *c, struct th_access *a)
 		key = th_buf_str(&query);
 	t = th_cua_token(c, key);
 	if (t)
-		memcpy(a->user, t->user, sizeof(a->user));
+		th_guard_found(a, t, TH_SCOPE_RUN);
 	if (c->open || t)
 		return true;
 	c->server->metrics.refused_tokens++;

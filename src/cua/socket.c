@@ -73,6 +73,7 @@ static void say_error(struct th_cua_socket *s, const char *text)
 static void authenticate(struct th_cua_socket *s, const struct th_cua_command *c)
 {
 	struct th_str key = th_json_get_str(c->params, "api_key");
+	const struct th_token *t = s->cua->open || !key.len ? NULL : th_cua_token(s->cua, key);
 	const char *why = NULL;
 
 	if (!s->cua->open) {
@@ -80,7 +81,7 @@ static void authenticate(struct th_cua_socket *s, const struct th_cua_command *c
 			why = "First message must be authentication";
 		else if (!key.len)
 			why = "API key required";
-		else if (!th_cua_token(s->cua, key))
+		else if (!t)
 			why = "Authentication failed";
 	}
 	if (why) {
@@ -90,6 +91,8 @@ static void authenticate(struct th_cua_socket *s, const struct th_cua_command *c
 			end(s, 1000);
 		return;
 	}
+	if (t)
+		th_guard_found(s->access, t, TH_SCOPE_RUN);
 	s->authenticated = true;
 	th_timer_stop(&s->login);
 	say(s, TH_STR("{\"success\":true,\"message\":\"Authentication successful\"}"));

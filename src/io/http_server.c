@@ -48,7 +48,8 @@ struct th_http_request {
 	int depth; /* how many of the owner's functions are at work */
 	void *data;
 	bool headed, chunked, last, wants_room, is_head, head_done, goodbye;
-	bool held; /* the owner of a socket that is passed on takes no more */
+	bool events; /* the stream is one of events */
+	bool held;   /* the owner of a socket that is passed on takes no more */
 	bool has_peer;
 	struct th_address peer;
 };
@@ -338,6 +339,21 @@ static bool must_end(const struct th_http_request *r)
 	return r->server->finishing || !th_http1_keep_alive(r->parser);
 }
 
+bool th_http_is_begun(const struct th_http_request *r)
+{
+	return r->state != ANSWERS;
+}
+
+bool th_http_is_events(const struct th_http_request *r)
+{
+	return r->state == STREAMS && r->events;
+}
+
+bool th_http_is_socket(const struct th_http_request *r)
+{
+	return r->state == SOCKET && r->ws;
+}
+
 void th_http_reply(struct th_http_request *r, int status, const char *type, struct th_str headers,
 		   struct th_str body)
 {
@@ -358,6 +374,7 @@ void th_http_begin(struct th_http_request *r, int status, const char *type, stru
 	r->chunked = th_http1_chunks(r->parser);
 	r->last = r->last || must_end(r) || !r->chunked;
 	r->state = STREAMS;
+	r->events = type && strcmp(type, "text/event-stream") == 0;
 	put_head(r, status, type, headers, -1);
 	/* Not sent here: that its peer has left is told later, when its owner is ready for it. */
 	set_timer(r);

@@ -70,6 +70,9 @@ bool th_http_wants_socket(const struct th_http_request *r); /* it requests a Web
 bool th_http_secure(const struct th_http_request *r);       /* over TLS */
 /* Who is connected; false: over a socket file. */
 bool th_http_peer(const struct th_http_request *r, struct th_address *ret);
+bool th_http_is_begun(const struct th_http_request *r);  /* its response is a stream */
+bool th_http_is_events(const struct th_http_request *r); /* that is one of events */
+bool th_http_is_socket(const struct th_http_request *r); /* a WebSocket that is not passed on */
 uint64_t th_http_started_ms(const struct th_http_request *r); /* the loop's clock */
 void th_http_set_data(struct th_http_request *r, void *data);
 void *th_http_data(const struct th_http_request *r);

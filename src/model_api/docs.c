@@ -45,7 +45,9 @@ const char th_models_doc[] =
     "`thinking` in Messages (for a model named raw its budget or effort too) gives blocks of "
     "thinking, whole and streamed, with a signature that is to be sent back with them; reasoning "
     "items with `encrypted_content` are the same in Responses. What a provider signed or sealed "
-    "goes back to that provider alone, through either API. A model's answer that was cut after a "
+    "goes back to that provider alone, through either API. An error of a run that did something, "
+    "or that would fail again, has `X-Should-Retry: false`, so that clients do not repeat it. A "
+    "model's answer that was cut after a "
     "part of it was streamed is asked for again: the stream goes on where the new one says the "
     "same, and is never joined with another. Then Chat and Messages end with an error, and "
     "Responses tells the new text with `response.output_text.done`.\n\n";

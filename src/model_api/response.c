@@ -58,6 +58,15 @@ static void on_ping(struct th_listener *l)
 
 /* ---- its end ---- */
 
+/* A client may ask once more where the model could not be reached and nothing was done here. */
+static bool must_not_repeat(const struct th_response *p)
+{
+	for (size_t i = 0; i < p->reply.count; i++)
+		if (p->reply.items[i].kind == TH_REPLY_OTHER)
+			return true;
+	return p->reply.fault != 429 && p->reply.fault < 502;
+}
+
 static void answer(struct th_response *p)
 {
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
@@ -83,6 +92,7 @@ static void answer(struct th_response *p)
 	}
 	if (!p->face->tells_failure &&
 	    (p->reply.status == TH_REPLY_FAILED || p->reply.status == TH_REPLY_CANCELLED)) {
+		a->once = must_not_repeat(p);
 		p->face->fail(a, p->reply.fault ? p->reply.fault : 500, NULL, NULL,
 			      p->reply.why ? p->reply.why : "the run failed");
 		return;

@@ -347,8 +347,7 @@ static void authenticate(struct th_oh_socket *s, const struct th_json *v)
 		refuse(s);
 		return;
 	}
-	snprintf(s->access->user, sizeof(s->access->user), "%s", t->user);
-	s->access->scopes = t->scopes;
+	th_guard_found(s->access, t, TH_SCOPE_READ);
 	listen(s);
 }
 

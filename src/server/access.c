@@ -122,14 +122,18 @@ static void refuse(struct th_access *a, int status, const char *code, const char
 		   const char *message, struct th_str headers)
 {
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
+	struct th_buf more TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 
+	th_buf_add(&more, headers);
+	if (a->once) /* OpenAI's and Anthropic's clients look at it */
+		th_buf_add_cstr(&more, "X-Should-Retry: false\r\n");
 	if (a->door)
 		th_error_print_detail(message, &json);
 	else if (speaks_messages(a))
 		th_error_print_messages(status, message, &json);
 	else
 		error_print(status, code, param, message, &json);
-	th_http_reply(a->request, status, "application/json", headers, th_buf_str(&json));
+	th_http_reply(a->request, status, "application/json", th_buf_str(&more), th_buf_str(&json));
 }
 
 static struct th_str headers_of(int status)
@@ -304,6 +308,26 @@ static void on_gone(void *ctx, struct th_http_request *r)
 	gone(a);
 }
 
+void th_access_link(struct th_access *a, struct th_access **list)
+{
+	a->next = *list;
+	a->link = list;
+	if (a->next)
+		a->next->link = &a->next;
+	*list = a;
+}
+
+void th_access_unlink(struct th_access *a)
+{
+	if (!a->link)
+		return;
+	*a->link = a->next;
+	if (a->next)
+		a->next->link = a->link;
+	a->link = NULL;
+	a->next = NULL;
+}
+
 void th_access_end(struct th_server *s, struct th_http_request *r, int status, uint64_t sent)
 {
 	struct th_access *a = th_http_data(r); /* NULL: its head could not be read */
@@ -314,6 +338,8 @@ void th_access_end(struct th_server *s, struct th_http_request *r, int status, u
 		a->gone(a);
 	s->metrics.answers[status >= 100 && status < 600 ? status / 100 : 0]++;
 	th_journal_request(s, r, a, status, sent);
+	if (a)
+		th_access_unlink(a);
 	free(a);
 	th_http_set_data(r, NULL);
 }

@@ -44,7 +44,12 @@ struct th_access {
 	unsigned scopes;
 	struct th_address from; /* if has_from: the client's */
 	bool has_from, from_https;
-	bool by_node;     /* another node of the fleet passes it on */
+	bool once;    /* what failed has done something: a client must not repeat it by itself */
+	bool by_node; /* another node of the fleet passes it on */
+	struct th_access *next, **link; /* of those whose token was looked at; may be in no list */
+	struct th_digest token;         /* which one, and a scope that it needs */
+	unsigned needs;
+	uint64_t tokens_version; /* when it was looked at the last time */
 	int64_t login_ms; /* by a browser's cookie, which is good until then; 0: by a token */
 	char args[TH_ROUTE_ARGS_MAX][TH_SESSION_ID_MAX + 1]; /* decoded */
 	/* Of who answers later; may be NULL. */
@@ -58,6 +63,8 @@ struct th_access {
 /* What happens to a request between its head and its end, but for on_request: the same for all
  * listeners. */
 void th_access_handlers(struct th_http_handlers *h);
+void th_access_link(struct th_access *a, struct th_access **list);
+void th_access_unlink(struct th_access *a); /* also of one that is in no list */
 void th_access_end(struct th_server *s, struct th_http_request *r, int status, uint64_t sent);
 
 /* ---- answers (access.c): the access is over afterwards ---- */

@@ -167,6 +167,7 @@ static void refresh(struct th_server *s)
 	}
 	th_tokens_deinit(&s->tokens);
 	s->tokens = new;
+	s->tokens_version++;
 }
 
 const struct th_tokens *th_guard_tokens(struct th_server *s)
@@ -290,6 +291,19 @@ static bool in_rate(struct th_access *a)
 	return false;
 }
 
+void th_guard_found(struct th_access *a, const struct th_token *t, unsigned needs)
+{
+	snprintf(a->user, sizeof(a->user), "%s", t->user);
+	a->scopes = t->scopes;
+	a->login_ms = t->expires_ms;
+	if (a->by_node || a->link) /* the node that passes it on ends it */
+		return;
+	a->token = t->digest;
+	a->needs = needs;
+	a->tokens_version = a->server->tokens_version;
+	th_access_link(a, &a->server->callers);
+}
+
 bool th_guard_caller(struct th_access *a)
 {
 	struct th_token t;
@@ -308,9 +322,7 @@ bool th_guard_caller(struct th_access *a)
 		th_access_fail(a, 403, "origin", "a login is for the pages of this server alone");
 		return false;
 	}
-	snprintf(a->user, sizeof(a->user), "%s", t.user);
-	a->scopes = t.scopes;
-	a->login_ms = t.expires_ms;
+	th_guard_found(a, &t, a->route && a->route->scope ? a->route->scope : TH_SCOPE_ALL);
 	return a->by_node || in_rate(a); /* the node that passes it on has counted it */
 }
 

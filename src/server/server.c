@@ -75,6 +75,7 @@ static void on_sweep(void *ctx)
 
 	th_changes_sweep(s);
 	th_hubs_sweep(s);
+	th_revoke_sweep(s);
 	th_fleet_sweep(s->fleet);
 	th_webhooks_sweep(s->webhooks);
 	for (size_t i = 0; s->services[i]; i++)
@@ -133,6 +134,7 @@ enum th_code th_server_reload(struct th_server *s, struct th_str serve, struct t
 	s->agents = agents;
 	s->tokens = tokens;
 	s->tokens_stamp = 0;
+	s->tokens_version++;
 	if (s->webhooks)
 		th_webhooks_configure(s->webhooks);
 	if (s->fleet)

@@ -125,6 +125,8 @@ struct th_server {
 	struct th_change *changes; /* forks and deletions under way */
 	struct th_response *talks; /* those under way that are of conversations */
 	uint64_t started_ms, stamped_ms;
+	struct th_access *callers;       /* requests under way of those who have a token */
+	uint64_t tokens_version;         /* rises when they are read again */
 	int64_t tokens_stamp;            /* of the file of `thole token`, when it was read */
 	unsigned beat;                   /* of the sweep */
 	bool failed, finishing, closing; /* closing: connections are cut */
@@ -157,6 +159,9 @@ bool th_guard_place(struct th_access *a);
 /* Somebody's token, with the scope of the route.  False: it was answered. */
 bool th_guard_caller(struct th_access *a);
 bool th_guard_type(struct th_access *a); /* the body's type */
+/* Whose it is was found out in another way: by this token, of which it needs a scope.  It ends when
+ * that is revoked. */
+void th_guard_found(struct th_access *a, const struct th_token *t, unsigned needs);
 /* The browser of who asks speaks TLS, with us or with a proxy before us. */
 bool th_guard_https(const struct th_access *a);
 /* Somebody without a good token may try again now.  False: it was answered. */
@@ -166,6 +171,10 @@ const struct th_tokens *th_guard_tokens(struct th_server *s);
 #define TH_LOGIN_COOKIE "thole_login"
 /* What the browser's cookie says; empty: there is none, or more than one. */
 struct th_str th_guard_cookie(const struct th_access *a);
+
+/* ---- revoke.c: each second ---- */
+
+void th_revoke_sweep(struct th_server *s);
 
 /* ---- routes.c ---- */
 

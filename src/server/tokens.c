@@ -367,10 +367,10 @@ const struct th_token *th_tokens_find(const struct th_tokens *t, struct th_str t
 	return find(t, TH_TOKEN_KEY, text);
 }
 
-bool th_tokens_find_of(const struct th_tokens *t, enum th_token_kind kind, struct th_str text,
-		       int64_t now_ms, struct th_token *ret)
+static bool is_good(const struct th_tokens *t, const struct th_token *row, int64_t now_ms,
+		    struct th_token *ret)
 {
-	const struct th_token *row = find(t, kind, text), *of = NULL;
+	const struct th_token *of = NULL;
 
 	if (!row || has_run_out(row, now_ms))
 		return false;
@@ -384,4 +384,22 @@ bool th_tokens_find_of(const struct th_tokens *t, enum th_token_kind kind, struc
 		return false;
 	ret->scopes &= of->scopes;
 	return true;
+}
+
+bool th_tokens_find_of(const struct th_tokens *t, enum th_token_kind kind, struct th_str text,
+		       int64_t now_ms, struct th_token *ret)
+{
+	return is_good(t, find(t, kind, text), now_ms, ret);
+}
+
+bool th_tokens_holds(const struct th_tokens *t, const struct th_digest *digest, int64_t now_ms,
+		     struct th_token *ret)
+{
+	const struct th_token *row = NULL;
+
+	for (size_t i = 0; i < t->count && !row; i++)
+		if (t->list[i].kind != TH_TOKEN_CODE &&
+		    memcmp(&t->list[i].digest, digest, sizeof(*digest)) == 0)
+			row = &t->list[i];
+	return is_good(t, row, now_ms, ret);
 }

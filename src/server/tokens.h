@@ -86,6 +86,9 @@ TH_NODISCARD enum th_code th_tokens_revoke(struct th_tokens *t, struct th_str id
 const struct th_token *th_tokens_find(const struct th_tokens *t, struct th_str text);
 /* A code or a login that has not run out; one that was made with a token has no scope that the
  * token has not, and is none when that is gone. */
+/* The token or login of that digest, as above. */
+bool th_tokens_holds(const struct th_tokens *t, const struct th_digest *digest, int64_t now_ms,
+		     struct th_token *ret);
 bool th_tokens_find_of(const struct th_tokens *t, enum th_token_kind kind, struct th_str text,
 		       int64_t now_ms, struct th_token *ret);
 

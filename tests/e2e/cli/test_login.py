@@ -7,10 +7,12 @@ import os
 import pty
 import re
 import signal
+import socket
 import unittest
 
 import house
 import serving
+import websocket
 
 
 class Login(serving.Served):
@@ -94,6 +96,47 @@ class Login(serving.Served):
         (self.folder / "tokens").write_text("".join(line for line in serving.LINES.splitlines(True) if serving.TOKENS["alice"] not in line))
         self.server.send_signal(signal.SIGHUP)
         self.wait_for(lambda: self.by(cookie.value, "GET", "/api/me").status == 401)
+
+    def test_what_was_opened_ends_with_its_token(self):
+        """A stream, a WebSocket and a request that waits end with a sentence; those of others go on."""
+        nobody = socket.create_server(("127.0.0.1", 0))  # a model that never answers
+        self.addCleanup(nobody.close)
+        self.env["OPENAI_BASE_URL"] = "http://127.0.0.1:%d/v1" % nobody.getsockname()[1]
+        self.serve_http()
+        token = self.good("token", "new", "carol").out.strip()
+        row, = [json.loads(line) for line in self.good("token", "list", "--json").out.splitlines()]
+        cookie = self.log_in({"token": token})[1].value
+        own = {"Authorization": "Bearer " + token}
+        mine, theirs = "mine", "theirs"
+        self.good_call("POST", "/api/sessions", {"message": "x", "id": mine}, status=201, who=None, headers=own)
+        self.good_call("POST", "/api/sessions", {"message": "y", "id": theirs}, status=201)
+        events = self.stream("/api/sessions/%s/events" % mine, headers=own)
+        by_cookie = self.stream("/api/sessions/%s/events" % mine, headers={"Authorization": "", "Cookie": "thole_login=" + cookie})
+        other = self.stream("/api/sessions/%s/events?deltas=false" % theirs)
+        lane = websocket.Socket(self.port, "/v1/responses", token=token)
+        waiting = self.connect()
+        waiting.request("POST", "/v1/responses", json.dumps({"model": "default", "input": "z"}), {**own, "Content-Type": "application/json"})
+        self.wait_for(lambda: len(self.good_call("GET", "/api/sessions", who=None, headers=own)["sessions"]) == 2)
+        self.good("token", "revoke", row["id"])
+        for _, response in (events, by_cookie):
+            name, data = [(name, data) for _, name, data in serving.frames(response)][-1]
+            self.assertEqual((name, data["error"]["code"]), ("error", "invalid_api_key"))
+            self.assertIn("no good any more", data["error"]["message"])
+        self.assertEqual(lane.receive()["error"]["code"], "invalid_api_key")
+        self.assertEqual(lane.receive(), 1008)
+        answer = serving.Answer(waiting.getresponse())
+        self.assertEqual((answer.status, answer.json()["error"]["code"]), (401, "invalid_api_key"))
+        self.good_call("POST", "/api/sessions/%s/cancel" % theirs, {}, status=202)
+        self.assertIn("state_changed", [data["kind"] for _, name, data in self.until_rest(other)])
+        for connection in (lane, waiting, events[0], by_cookie[0], other[0]):
+            connection.close()
+
+    @staticmethod
+    def until_rest(stream):
+        for frame in serving.frames(stream[1]):
+            yield frame
+            if frame[2].get("kind") == "state_changed":
+                return
 
     def test_only_our_own_pages(self):
         self.serve_http()

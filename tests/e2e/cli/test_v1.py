@@ -304,9 +304,26 @@ class Responses(Face):
         self.assertIn("robot", answer["error"]["message"])
         ask = {"model": "gpt-5.4", "max_tokens": 100, "messages": [{"role": "user", "content": "x"}]}
         for path in ("/v1/chat/completions", "/v1/messages"):
-            wrong = self.good_call("POST", path, ask, status=400)["error"]
+            answer = self.call("POST", path, ask)
+            self.assertEqual((answer.status, answer.headers["X-Should-Retry"]), (400, "false"))
+            wrong = answer.json()["error"]
             self.assertEqual(wrong["type"], "invalid_request_error")
             self.assertIn("robot", wrong["message"])
+
+    def test_who_may_ask_again(self):
+        """A client repeats by itself what only did not reach the model, and nothing that was done here."""
+        quota = {"faults": [{"status": 429, "body": {"error": {"message": "No money.", "type": "insufficient_quota", "code": "insufficient_quota"}}, "times": -1}]}
+        self.begin([shell("echo made")], dict(quota, parts=[{"text": "x"}]), agents=[("worker", "name: worker\ntools: [shell]\n")])
+        ask = {"messages": [{"role": "user", "content": "x"}]}
+        answer = self.call("POST", "/v1/chat/completions", dict(ask, model="worker"))
+        self.assertEqual((answer.status, answer.headers["X-Should-Retry"]), (429, "false"), answer)
+        self.end_http()
+        self.standin.end()
+        self.standin = house.Standin(self.folder, {"turns": [dict(quota, parts=[{"text": "x"}])]})
+        self.env["OPENAI_BASE_URL"] = self.standin.url
+        self.serve_http("--workspaces", self.work)
+        answer = self.call("POST", "/v1/chat/completions", dict(ask, model="gpt-5.4"))
+        self.assertEqual((answer.status, answer.headers["X-Should-Retry"]), (429, None), answer)
 
     def test_a_person_is_asked(self):
         agent = ("worker", "name: worker\ntools: [shell]\napprove: [shell]\n")

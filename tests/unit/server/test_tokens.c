@@ -151,6 +151,10 @@ static void test_codes_and_logins(void **state)
 	assert_int_equal(row.scopes, TH_SCOPE_READ); /* no more than the token has */
 	assert_string_equal(row.user, "ann");
 	assert_false(th_tokens_find_of(&again, TH_TOKEN_LOGIN, th_buf_str(&login), end_ms, &row));
+	assert_true(th_tokens_holds(&again, &again.list[1].digest, end_ms - 1, &row));
+	assert_int_equal(row.scopes, TH_SCOPE_READ);
+	assert_false(th_tokens_holds(&again, &again.list[1].digest, end_ms, &row));
+	assert_true(th_tokens_holds(&again, &again.list[0].digest, end_ms, &row));
 	/* None of one kind is one of another. */
 	assert_false(th_tokens_find_of(&again, TH_TOKEN_CODE, th_buf_str(&login), 0, &row));
 	assert_false(th_tokens_find_of(&again, TH_TOKEN_LOGIN, th_buf_str(&key), 0, &row));
