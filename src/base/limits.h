@@ -564,6 +564,7 @@
 /* server */
 #define TH_LOOP_LONG_MS 5               /* a pass of a loop that takes longer delays others */
 #define TH_LOOP_SHARE_MS 2              /* of it, for one queue: the rest is the next pass's */
+#define TH_SERVE_LOOKUPS_MAX 64         /* of a request: reasoning that a client left here */
 #define TH_TOKENS_MAX 10000             /* of one server */
 #define TH_TOKENS_SIZE_MAX (8 * TH_MIB) /* their file */
 #define TH_TOKEN_MIN 16                 /* bytes of one that somebody chose */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "model_api/response_internal.h"
+#include "providers/messages_seal.h"
 #include "server/fleet.h"
 
 static const char *finish_reason(const struct th_reply *r)
@@ -76,6 +77,24 @@ static size_t calls(const struct th_reply *r)
 	return count;
 }
 
+/* As servers of open models have it, whole and in streams. */
+static void put_reasoning(const struct th_reply *r, struct th_jw *w)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+
+	for (size_t i = 0; i < r->count; i++) {
+		struct th_buf one TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+		struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+
+		if (r->items[i].kind == TH_REPLY_REASONING &&
+		    th_json_parse(th_str_of(r->items[i].json), &doc, NULL) == TH_OK)
+			th_seal_text(th_json_root(doc), &one);
+		th_buf_add(&text, th_buf_str(&one));
+	}
+	if (text.len)
+		th_jw_kstr(w, "reasoning_content", th_buf_str(&text));
+}
+
 static void print(struct th_response *p, struct th_buf *out)
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
@@ -96,6 +115,7 @@ static void print(struct th_response *p, struct th_buf *out)
 	else
 		th_jw_kraw(&w, "content", TH_STR("null"));
 	th_jw_kraw(&w, "refusal", TH_STR("null"));
+	put_reasoning(r, &w);
 	if (calls(r)) {
 		th_jw_name(&w, TH_STR("tool_calls"));
 		th_jw_array(&w);

@@ -110,6 +110,27 @@ static bool put_referenced(struct th_making *m, const struct th_json *item, stru
 	return put_item(m, th_json_root(doc), true, w);
 }
 
+/*
+ * Reasoning of ours that came without what its provider has sealed: many clients leave the rest to
+ * whoever stored it.  It is looked up where a provider wants it back, in a loop of calls.
+ */
+static bool put_reasoning(struct th_making *m, const struct th_json *item, struct th_jw *w)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_str id = th_json_get_str(item, "id");
+	struct th_item_name name;
+	struct thole_error err;
+
+	if (m->in_turn && !th_json_get_str(item, "encrypted_content").len &&
+	    th_item_name_parse(id, &name) && m->lookups++ < TH_SERVE_LOOKUPS_MAX &&
+	    th_stored_item(m->server, m->access->user, id, &text, &err) == 0 &&
+	    th_json_parse(th_buf_str(&text), &doc, NULL) == TH_OK)
+		item = th_json_root(doc);
+	put_plain(item, w);
+	return true;
+}
+
 static bool put_item(struct th_making *m, const struct th_json *item, bool looked_up,
 		     struct th_jw *w)
 {
@@ -135,21 +156,38 @@ static bool put_item(struct th_making *m, const struct th_json *item, bool looke
 					 "image_url (image with a source of base64 or url in "
 					 "Messages)");
 	}
+	if (!looked_up && th_str_is(type, "reasoning"))
+		return put_reasoning(m, item, w);
 	put_plain(item, w);
 	return true;
+}
+
+/* How many of them stand up to the last message of the user. */
+static size_t before_turn(const struct th_json *items)
+{
+	struct th_json_iter it = th_json_iter(items);
+	size_t count = 0;
+
+	while (th_json_next(&it))
+		if (th_str_is(th_json_get_str(it.val, "role"), "user"))
+			count = it.index + 1;
+	return count;
 }
 
 bool th_making_read_items(struct th_making *m)
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
 	struct th_json_iter it = th_json_iter(th_json_get(m->u, "items"));
+	size_t before = before_turn(th_json_get(m->u, "items"));
 	struct th_jw w = th_jw(&text);
 	struct th_err err = {};
 
 	th_jw_array(&w);
-	while (th_json_next(&it))
+	while (th_json_next(&it)) {
+		m->in_turn = it.index >= before;
 		if (!put_item(m, it.val, false, &w))
 			return false;
+	}
 	th_jw_array_end(&w);
 	if (th_buf_check(&text, "the input", &err) != TH_OK ||
 	    th_json_parse(th_buf_str(&text), &m->given, &err) != TH_OK)

@@ -28,6 +28,8 @@ struct th_making {
 	const struct thole_error *lost;
 	struct th_response_fault *fault;
 	struct th_response *p;
+	bool in_turn;                 /* of an item that is read: behind the user's last message */
+	size_t lookups;               /* of reasoning */
 	bool store, background, warm; /* warm: it is only put there, nothing is asked */
 };
 

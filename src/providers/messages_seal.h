@@ -25,7 +25,7 @@ bool th_seal_is_own(struct th_str sealed);
 bool th_seal_signature(struct th_str sealed, struct th_buf *out);
 /* A block with that text, in which a redacted one has none. */
 void th_seal_put_block(struct th_jw *w, struct th_str text, struct th_str sealed);
-/* The text of an item's summary, or of its content. */
+/* The text of an item's summary, or of its content, into an empty buffer. */
 void th_seal_text(const struct th_json *item, struct th_buf *out);
 
 #endif

@@ -644,6 +644,11 @@ class Others(Face):
         answer = self.respond(input=asked + items + [{"type": "function_call_output", "call_id": items[1]["call_id"], "output": "rain"}], **body)
         self.assertEqual(answer["output"][-1]["content"][0]["text"], "Rain.")
         block = self.sent()["messages"][1]["content"][0]
+        # A client that leaves it to whoever stored it sends the item as it got it, without that.
+        bare = {**{k: v for k, v in items[0].items() if k != "encrypted_content"}, "summary": []}
+        again = dict(body, input=asked + [bare, items[1], {"type": "function_call_output", "call_id": items[1]["call_id"], "output": "rain"}])
+        self.assertEqual(self.respond(**again)["status"], "completed")
+        self.assertEqual(self.sent()["messages"][1]["content"][0], block)
         self.assertEqual((block["type"], block["thinking"], "thole.thinking." + block["signature"]), ("thinking", "Hm.", items[0]["encrypted_content"]))
 
 
