@@ -27,7 +27,7 @@ SAID = "One two three four five."
 OSLO = {"location": "Oslo"}
 RULES = [{"if": {"tool": "get_weather"}, "parts": [{"function_call": {"name": "get_weather", "arguments": OSLO}}]},
          {"if": {"tool_output": {"name": "once", "nth": -1, "contains": "rain"}}, "parts": [{"text": SAID}]},
-         {"if": {"tool": "once"}, "parts": [{"function_call": {"name": "once", "arguments": OSLO}}]},
+         {"if": {"tool": "once"}, "parts": [{"reasoning": "Once."}, {"function_call": {"name": "once", "arguments": OSLO}}]},
          {"parts": [{"text": SAID}]}]
 NODE = "node@22"  # for what needs more than the node of the machine
 
@@ -43,12 +43,12 @@ def installed(name, *packages):
     return folder
 
 
-def python(name="python", package="openai"):
-    """A Python with that package."""
+def python(name="python", *packages):
+    """A Python with these packages."""
     folder = FOLDER / name
     if not (folder / "bin" / "python").exists():
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True, timeout=600)
-        subprocess.run([str(folder / "bin" / "pip"), "install", "--quiet", package], check=True, timeout=600)
+        subprocess.run([str(folder / "bin" / "pip"), "install", "--quiet", *(packages or ("openai",))], check=True, timeout=600)
     return folder / "bin" / "python"
 
 
@@ -80,6 +80,17 @@ class Clients(serving.Served):
 
     def test_agents_and_ai(self):
         self.node("agents_ai", "openai", "@openai/agents", "zod", "ai", "@ai-sdk/open-responses")
+
+    def test_langchain(self):
+        self.node("langchain", "--legacy-peer-deps", "@langchain/openai", "@langchain/anthropic", "@langchain/core", "zod")
+
+    def test_openrouter_and_providers_of_ai(self):
+        self.node("openrouter", "@openrouter/agent", "ai", "@ai-sdk/openai", "@ai-sdk/anthropic", "zod")
+
+    def test_clients_for_python(self):
+        interpreter = python("python_sdks", "openai[realtime]", "anthropic", "pydantic-ai-slim[openai,anthropic]")
+        self.begin()
+        self.client(str(interpreter), str(HERE / "python_sdks.py"), cwd=self.work)
 
     def test_mcp(self):
         self.node("mcp_sdk", "@modelcontextprotocol/sdk", "@modelcontextprotocol/client@2")
