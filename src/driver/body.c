@@ -53,6 +53,28 @@ enum th_code th_body_add_history(struct th_live *l, struct th_body *b, bool tail
 	return code;
 }
 
+bool th_body_waits(struct th_live *l)
+{
+	size_t images = th_images_keep(&l->options), count;
+	struct th_slice *slices;
+	bool waits = false;
+
+	/* What was let go again before all were here is read here and now. */
+	if (l->pictures_seq == l->fold.request_seq && !l->pictures_due)
+		return false;
+	count = l->tail ? th_history_tail_slices(l->history, images, &slices)
+			: th_history_slices(l->history, images, &slices);
+	for (size_t i = 0; i < count; i++)
+		if (!slices[i].bytes.ptr && (l->pictures_seq == l->fold.request_seq
+						 ? th_driver_text_comes(l->driver, &slices[i].blob)
+						 : !th_driver_text_ask(l->driver, &slices[i].blob)))
+			waits = true;
+	free(slices);
+	l->pictures_seq = l->fold.request_seq;
+	l->pictures_due = waits;
+	return waits;
+}
+
 void th_body_deinit(struct th_live *l, struct th_body *b)
 {
 	for (size_t i = 0; i < b->blob_count; i++)

@@ -26,6 +26,9 @@ TH_NODISCARD enum th_code th_body_add_picture(struct th_live *l, struct th_body 
 /* The session's history; `tail`: only what follows the last answer. */
 TH_NODISCARD enum th_code th_body_add_history(struct th_live *l, struct th_body *b, bool tail,
 					      struct th_err *err);
+/* Are pictures of the history still to come?  They are asked for once for each request; who asked
+ * is called again (th_driver_blob_here). */
+bool th_body_waits(struct th_live *l);
 void th_body_deinit(struct th_live *l, struct th_body *b);
 
 #endif

@@ -281,6 +281,9 @@ void th_driver_flush(struct th_driver *d);
 void th_driver_timer(struct th_driver *d, struct th_ticket t);
 /* False: cancel the request (the answer is too large, or nobody waits for it). */
 bool th_driver_model_data(struct th_driver *d, struct th_ticket t, struct th_str bytes);
+/* A blob that was asked for, or why it cannot be had (`why` NULL: it is here). */
+void th_driver_blob_here(struct th_driver *d, const struct th_digest *hash, struct th_str bytes,
+			 const struct th_err *why);
 void th_driver_model_done(struct th_driver *d, struct th_ticket t, const struct th_model_end *end);
 /* The executor of the ticket's session is ready, or cannot be started: the intents that waited for
  * it are written now. */

@@ -108,6 +108,8 @@ struct th_live {
 	/* The history must be built again from the log, because another agent or model reads it
 	 * differently.  This happens when the whole log is durable. */
 	bool history_due;
+	bool pictures_due;                  /* the request waits for pictures of its history, */
+	uint64_t pictures_seq;              /* which were asked for; 0: none ever were */
 	struct th_view *view;               /* view.h; NULL: the log is read */
 	struct th_summarizing *summarizing; /* condense.h; NULL: no summary is awaited */
 	struct th_judging *judging;         /* judge.h; NULL: no verdict is awaited */
@@ -174,7 +176,9 @@ struct th_commit {
 /* A blob as base64, shared by requests. */
 struct th_blob_text {
 	struct th_digest hash;
-	char *text;
+	char *text;         /* NULL: it is not here */
+	bool asked;         /* it comes */
+	struct th_err *why; /* it came to nothing: told to who needs it next */
 	size_t len, users;
 	uint64_t used;
 };

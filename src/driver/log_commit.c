@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "driver/log_commit.h"
 
+#include "driver/blob_text.h"
 #include "driver/log.h"
 #include "driver/memory.h"
 
@@ -123,5 +124,8 @@ enum th_code th_driver_add_blob(struct th_driver *d, const struct th_blob *blob,
 	if (!kept.media_type.ptr || !kept.bytes.ptr)
 		return th_fail(err, TH_ELIMIT, "too much waits to be written");
 	c->blobs[c->blob_count++] = kept;
+	/* The next request is likely to show it: it is not read back from the store. */
+	if (th_str_starts(blob->media_type, TH_STR("image/")))
+		th_driver_text_keep(d, &blob->hash, blob->bytes);
 	return TH_OK;
 }

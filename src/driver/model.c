@@ -10,6 +10,7 @@
 #include "dialects/dialect.h"
 #include "driver/agent_code.h"
 #include "driver/background.h"
+#include "driver/blob_text.h"
 #include "driver/condense.h"
 #include "driver/current_agent.h"
 #include "driver/ground.h"
@@ -321,6 +322,9 @@ void th_live_model_call(struct th_live *l)
 		return;
 	}
 	set_options(l);
+	/* Pictures that are not here are read beside the loop: then this is called again. */
+	if (!l->fold.started.len && th_body_waits(l))
+		return;
 	f = l->flight = th_alloc(sizeof(*f));
 	f->seq = l->fold.request_seq;
 	f->ticket = th_live_ticket(l, f->seq);
@@ -355,6 +359,16 @@ void th_live_model_call(struct th_live *l)
 		       th_str_of(err.msg), 0, NULL, TH_STR(""));
 		th_live_pump(l);
 	}
+}
+
+void th_driver_blob_here(struct th_driver *d, const struct th_digest *hash, struct th_str bytes,
+			 const struct th_err *why)
+{
+	if (!th_driver_text_came(d, hash, bytes, why))
+		return;
+	for (uint32_t i = 0; i < d->live_cap; i++)
+		if (d->lives[i] && d->lives[i]->pictures_due && !d->lives[i]->lost)
+			th_live_model_call(d->lives[i]);
 }
 
 void th_live_model_cancel(struct th_live *l, bool log)

@@ -80,6 +80,9 @@ struct th_world_ops {
 	void (*commit)(void *ctx, struct th_batch *batch, th_commit_fn *done, void *done_ctx);
 	enum th_code (*blob)(void *ctx, const struct th_digest *hash, struct th_buf *out,
 			     struct th_err *err);
+	/* The same beside the loop: th_driver_blob_here follows.  NULL, or an error: `blob` is
+	 * called instead. */
+	enum th_code (*blob_ask)(void *ctx, const struct th_digest *hash, struct th_err *err);
 	enum th_code (*read)(void *ctx, struct th_str session_id, uint64_t from, uint64_t to,
 			     th_event_fn *fn, void *fn_ctx, struct th_err *err);
 

@@ -114,6 +114,59 @@ static enum th_code world_blob(void *ctx, const struct th_digest *hash, struct t
 	return rt->store->kind->blob(rt->store, hash, out, err);
 }
 
+/* A blob that is read beside the loop. */
+struct blob_read {
+	struct th_read job;
+	struct th_runtime *rt;
+	struct th_digest hash;
+	struct th_buf bytes;
+};
+
+static void blob_drop(struct th_read *job)
+{
+	struct blob_read *b = TH_CONTAINER_OF(job, struct blob_read, job);
+
+	th_buf_deinit(&b->bytes);
+	free(b);
+}
+
+static enum th_code blob_run(struct th_read *job, struct th_store *store, struct th_err *err)
+{
+	struct blob_read *b = TH_CONTAINER_OF(job, struct blob_read, job);
+
+	return store->kind->blob(store, &b->hash, &b->bytes, err);
+}
+
+static void blob_done(struct th_read *job, enum th_code code, const struct th_err *err)
+{
+	struct blob_read *b = TH_CONTAINER_OF(job, struct blob_read, job);
+
+	th_driver_blob_here(b->rt->driver, &b->hash, th_buf_str(&b->bytes), code ? err : NULL);
+	blob_drop(job);
+}
+
+static enum th_code world_blob_ask(void *ctx, const struct th_digest *hash, struct th_err *err)
+{
+	struct th_runtime *rt = ctx;
+	struct blob_read *b;
+	enum th_code code;
+
+	/* It would run on the loop all the same. */
+	if (rt->store->kind->single)
+		return th_fail(err, TH_EUNSUPPORTED, "the store is this process's memory");
+	b = th_alloc(sizeof(*b));
+	b->job.run = blob_run;
+	b->job.done = blob_done;
+	b->job.drop = blob_drop;
+	b->rt = rt;
+	b->hash = *hash;
+	th_buf_init(&b->bytes, TH_BLOB_MAX);
+	code = th_reader_ask(rt->reader, &b->job, err);
+	if (code)
+		blob_drop(&b->job);
+	return code;
+}
+
 static enum th_code world_read(void *ctx, struct th_str session_id, uint64_t from, uint64_t to,
 			       th_event_fn *fn, void *fn_ctx, struct th_err *err)
 {
@@ -178,6 +231,7 @@ static const struct th_world_ops world_ops = {
 	.timer = world_timer,
 	.commit = world_commit,
 	.blob = world_blob,
+	.blob_ask = world_blob_ask,
 	.read = world_read,
 	.model_call = th_world_model_call,
 	.model_alive = th_world_model_alive,

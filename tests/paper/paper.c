@@ -176,9 +176,21 @@ static enum th_code get_blob(void *ctx, const struct th_digest *hash, struct th_
 {
 	struct paper *w = ctx;
 
+	w->blob_reads++;
 	if (!w->blob || hash->bytes[0] != w->blob_at)
 		return th_fail(err, TH_ENOENT, "no such blob");
 	th_buf_add_cstr(out, w->blob);
+	return TH_OK;
+}
+
+static enum th_code ask_blob(void *ctx, const struct th_digest *hash, struct th_err *err)
+{
+	struct paper *w = ctx;
+
+	if (!w->beside)
+		return th_fail(err, TH_EBUSY, "too much is asked for");
+	w->blob_asks++;
+	w->blob_asked = *hash;
 	return TH_OK;
 }
 
@@ -460,6 +472,7 @@ static const struct th_world_ops ops = {
 	.timer = timer,
 	.commit = commit,
 	.blob = get_blob,
+	.blob_ask = ask_blob,
 	.read = read_log,
 	.model_call = model_call,
 	.model_alive = model_alive,

@@ -83,6 +83,10 @@ struct paper {
 	size_t read_events; /* and events of all reads */
 	uint8_t blob_at;    /* blobs whose hash begins so are: */
 	const char *blob;
+	size_t blob_reads;           /* how often one was read */
+	bool beside;                 /* they are asked for, and come when the test says so: */
+	struct th_digest blob_asked; /* the last one */
+	size_t blob_asks;
 
 	/* Time and chance. */
 	int64_t clock, timer_ms;

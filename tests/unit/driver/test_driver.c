@@ -1279,13 +1279,51 @@ static struct paper *begin_text(void)
 	return w;
 }
 
+/* The session of begin_text, with the same screen. */
+static void restart_text(struct paper *w)
+{
+	struct th_session_config o = session_config(w);
+	struct th_err err = { 0 };
+
+	o.has_computer = true;
+	o.screen = (struct th_size){ 1280, 800 };
+	assert_int_equal(
+	    th_model_resolve(TH_STR("UI-TARS-1.5-7B"), &o.first.profile, &o.first.model, &err),
+	    TH_OK);
+	paper_die(w);
+	w->h = paper_open(w, "a1", &o);
+	paper_resume(w);
+}
+
+/* The picture that it began with. */
+static void give_picture(struct paper *w)
+{
+	struct th_blob blob = { .media_type = TH_STR("image/png"), .bytes = TH_STR("picture") };
+	struct th_effect_result r = { .status = TH_OUTCOME_DONE, .blobs = &blob, .blob_count = 1 };
+	char hex[TH_SHA256_HEX_SIZE + 1], output[200];
+
+	memset(blob.hash.bytes, 0xab, sizeof(blob.hash.bytes));
+	th_digest_hex(&blob.hash, hex);
+	snprintf(output, sizeof(output),
+		 "[{\"type\":\"image\",\"media_type\":\"image/png\",\"blob\":\"%s\"}]", hex);
+	r.output = th_str_of(output);
+	th_driver_tool_done(w->driver, w->effects[0].ticket, &r);
+	paper_settle(w);
+}
+
+/* Its first request shows a picture. */
+static struct paper *begin_picture(void)
+{
+	struct paper *w = begin_text();
+
+	give_picture(w);
+	return w;
+}
+
 static void test_the_first_picture(void **unused)
 {
 	struct paper *w = begin_text();
-	struct th_blob blob = { .media_type = TH_STR("image/png"), .bytes = TH_STR("picture") };
-	struct th_effect_result r = { .status = TH_OUTCOME_DONE, .blobs = &blob, .blob_count = 1 };
 	struct th_err err = { 0 };
-	char hex[TH_SHA256_HEX_SIZE + 1], output[200];
 
 	(void)unused;
 	assert_false(w->request->open);
@@ -1295,16 +1333,76 @@ static void test_the_first_picture(void **unused)
 	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("quick"), &err), TH_OK);
 	paper_settle(w);
 	assert_int_equal(w->runs, 1);
-	memset(blob.hash.bytes, 0xab, sizeof(blob.hash.bytes));
-	th_digest_hex(&blob.hash, hex);
-	snprintf(output, sizeof(output),
-		 "[{\"type\":\"image\",\"media_type\":\"image/png\",\"blob\":\"%s\"}]", hex);
-	r.output = th_str_of(output);
-	th_driver_tool_done(w->driver, w->effects[0].ticket, &r);
-	paper_settle(w);
+	give_picture(w);
 	assert_true(w->request->open);
 	assert_non_null(strstr(w->request->body, "This is the screen now:"));
 	assert_non_null(strstr(w->request->body, "base64,cGljdHVyZQ=="));
+	paper_free(w);
+}
+
+/* What was just written is not read back. */
+static void test_a_new_picture_is_here(void **unused)
+{
+	struct paper *w = begin_picture();
+
+	(void)unused;
+	assert_true(w->request->open);
+	assert_non_null(strstr(w->request->body, "base64,cGljdHVyZQ=="));
+	assert_int_equal(w->blob_reads, 0);
+	restart_text(w);
+	assert_true(w->request->open);
+	assert_int_equal(w->blob_reads, 1); /* nobody reads beside the loop here */
+	paper_free(w);
+}
+
+static void test_a_picture_is_read_beside(void **unused)
+{
+	struct paper *w = begin_picture();
+	struct th_digest other = { { 1 } };
+	struct th_err why = { 0 };
+
+	(void)unused;
+	w->beside = true;
+	restart_text(w);
+	assert_int_equal(w->blob_asks, 1);
+	assert_false(w->request->open);
+	/* What nobody asked for changes nothing. */
+	th_driver_blob_here(w->driver, &other, TH_STR("x"), NULL);
+	assert_false(w->request->open);
+	th_driver_blob_here(w->driver, &w->blob_asked, TH_STR("picture"), NULL);
+	assert_true(w->request->open);
+	assert_non_null(strstr(w->request->body, "base64,cGljdHVyZQ=="));
+	assert_int_equal(w->blob_reads, 0);
+	th_driver_blob_here(w->driver, &w->blob_asked, TH_STR("picture"), NULL);
+	/* It cannot be had: the request fails, and asks for it anew when it is tried again. */
+	restart_text(w);
+	assert_int_equal(w->blob_asks, 2);
+	(void)th_fail(&why, TH_ECONN, "the place is away");
+	th_driver_blob_here(w->driver, &w->blob_asked, TH_STR(""), &why);
+	assert_false(w->request->open);
+	paper_settle(w);
+	assert_int_equal(w->blob_reads, 0);
+	assert_non_null(strstr(w->log->list[w->log->count - 1].data,
+			       "picture of the history: the place is away"));
+	paper_free(w);
+}
+
+/* The session is stopped while its picture comes: nothing is sent. */
+static void test_a_picture_comes_too_late(void **unused)
+{
+	struct paper *w = begin_picture();
+	struct th_err err = { 0 };
+
+	(void)unused;
+	w->beside = true;
+	restart_text(w);
+	assert_int_equal(
+	    th_driver_set_state(w->driver, w->h, TH_STATE_STOPPED, TH_STR("enough"), &err), TH_OK);
+	paper_settle(w);
+	th_driver_blob_here(w->driver, &w->blob_asked, TH_STR("picture"), NULL);
+	paper_settle(w);
+	assert_false(w->request->open);
+	assert_int_equal(state(w), TH_STATE_STOPPED);
 	paper_free(w);
 }
 
@@ -1803,6 +1901,9 @@ int main(void)
 		cmocka_unit_test(test_a_crash_after_the_word),
 		cmocka_unit_test(test_divergence_stops_a_resume),
 		cmocka_unit_test(test_the_first_picture),
+		cmocka_unit_test(test_a_new_picture_is_here),
+		cmocka_unit_test(test_a_picture_is_read_beside),
+		cmocka_unit_test(test_a_picture_comes_too_late),
 		cmocka_unit_test(test_no_first_picture),
 		cmocka_unit_test(test_a_lost_request_is_sent_again),
 		cmocka_unit_test(test_pause_and_resume),
