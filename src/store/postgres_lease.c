@@ -16,10 +16,11 @@ enum th_code th_pg_living(struct th_postgres *s, struct th_pq_array *names, PGre
 	th_pq_arg_array(&args, names);
 	/* Waits for a renewal that is under way, and then looks at what it left.  Who is found dead
 	 * stays dead, whatever the clock does: its row is found by `abandoned` until it has no
-	 * session any more. */
+	 * session any more.  It is not written again: those who claim its sessions at once would
+	 * wait for each other there. */
 	code = th_pq_add(&s->writer,
 			 "UPDATE thole.owners SET expires = '-infinity' WHERE owner = ANY($1)"
-			 " AND expires <= clock_timestamp()",
+			 " AND expires <= clock_timestamp() AND expires > '-infinity'",
 			 &args, err);
 	if (code == TH_OK)
 		code = th_pq_run(&s->writer,

@@ -469,6 +469,52 @@ static enum th_code hand_over(struct th_store *s, const char *id, int64_t epoch)
 	return one.code;
 }
 
+/* Two that claim sessions of one dead owner do not wait for each other: who comes second leaves
+ * what the first has in hand, and takes the rest while that one's transaction is open. */
+static void claimed_at_once(void **state)
+{
+	const char *url = fresh();
+	struct th_store *one = lab_open(url, NULL), *two = lab_open(url, NULL);
+	struct th_str ids[2] = { TH_STR("s1"), TH_STR("s2") };
+	static struct lab_log logs[2];
+	struct th_session_row rows[2];
+	struct th_err errs[2] = { 0 };
+	struct th_arena arena;
+	char text[512];
+	struct th_pq first;
+
+	(void)state;
+	th_arena_init(&arena, TH_MIB);
+	for (int i = 0; i < 2; i++) {
+		lab_log_init(&logs[i], ids[i].ptr);
+		assert_int_equal(lab_append_now(one, &logs[i], 1), TH_OK);
+	}
+	sql(name, "UPDATE thole.owners SET expires = '-infinity' WHERE host <> ''");
+	/* As a third runtime claims: the session is its own, and the owner is known to be dead. */
+	first = connection(name, text);
+	assert_int_equal(th_pq_run(&first, "BEGIN", NULL, NULL, &err), TH_OK);
+	assert_int_equal(th_pq_run(&first,
+				   "SELECT 1 FROM thole.sessions WHERE session_id = 's1'"
+				   " FOR NO KEY UPDATE",
+				   NULL, NULL, &err),
+			 TH_OK);
+	assert_int_equal(th_pq_run(&first,
+				   "UPDATE thole.owners SET expires = '-infinity'"
+				   " WHERE host <> '' AND expires = '-infinity'",
+				   NULL, NULL, &err),
+			 TH_OK);
+	assert_int_equal(two->kind->lease_many(two, ids, 2, true, &arena, rows, errs, &err), TH_OK);
+	assert_int_equal(errs[0].code, TH_EBUSY);
+	assert_int_equal(errs[1].code, TH_OK);
+	assert_int_equal(rows[1].epoch, 2);
+	th_pq_close(&first);
+	assert_int_equal(two->kind->lease_many(two, ids, 1, true, &arena, rows, errs, &err), TH_OK);
+	assert_int_equal(errs[0].code, TH_OK);
+	th_arena_deinit(&arena);
+	th_store_close(one);
+	th_store_close(two);
+}
+
 /* What is handed over is found at once, while its last owner lives; only one has it then. */
 static void handed_over(void **state)
 {
@@ -531,6 +577,7 @@ int main(void)
 		cmocka_unit_test(lost_and_taken),
 		cmocka_unit_test(announced),
 		cmocka_unit_test(rows_are_hot),
+		cmocka_unit_test(claimed_at_once),
 		cmocka_unit_test(handed_over),
 		cmocka_unit_test(connections_cut),
 	};
