@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
-import time
+import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e" / "cli"))
 
@@ -27,6 +27,21 @@ HASH = hashlib.sha256(BIG_BYTES).hexdigest()
 
 
 class Blobs(OnPostgres):
+    """Cheap: one server for all classes."""
+
+    database = None
+
+    @classmethod
+    def setUpClass(cls):
+        if not Blobs.database:
+            Blobs.database = server.Server(settings=["fsync=off"]).start()
+            unittest.addModuleCleanup(Blobs.database.__exit__)
+        cls.postgres = Blobs.database
+
+    @classmethod
+    def tearDownClass(cls):
+        pass
+
     def begin(self, place, *more):
         self.good("store", "migrate")
         self.good("store", "blobs", place, *more)
@@ -54,6 +69,21 @@ class Blobs(OnPostgres):
     def doomed_for(self, seconds):
         self.postgres.sql(f"UPDATE thole.doomed SET since = since - interval '{seconds} s'")
 
+    def lock(self, how):
+        """Somebody who has all blobs locked, until he is told to go on."""
+        psql = subprocess.Popen([os.path.join(self.postgres.bin, "psql"), "-XqAt", "-d", self.postgres.url()], stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, text=True)
+        self.addCleanup(psql.stdout.close)
+        psql.stdin.write(f"BEGIN; SELECT 'locked' FROM thole.blobs FOR {how};\n")
+        psql.stdin.flush()
+        self.assertEqual(psql.stdout.readline(), "locked\n")
+        return psql
+
+    def waits(self, process):
+        """For what somebody has locked."""
+        self.assertIsNone(process.poll())
+        return self.postgres.sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") != "0"
+
     def whole(self):
         self.assertIn("whole", self.good("store", "check").out)
 
@@ -62,6 +92,23 @@ class Blobs(OnPostgres):
         folder = self.folder / f"blobs-{name}"
         self.good("log", name, "--blobs", str(folder))
         self.assertIn(HASH, {hashlib.sha256(f.read_bytes()).hexdigest() for f in folder.iterdir()})
+
+
+class InDatabase(Blobs):
+    def test_named_while_swept(self):
+        """Who names a blob waits for who sweeps: its row is locked, and stays."""
+        self.good("store", "migrate")
+        self.run_big("one")
+        psql = self.lock("UPDATE")
+        self.serve([shell(BIG)], say("Done."))
+        namer = self.start("run", "-s", "two", "Count.")
+        self.wait_for(lambda: self.waits(namer))
+        psql.stdin.write("COMMIT;\n")
+        psql.stdin.close()
+        psql.wait()
+        self.assertEqual((namer.communicate()[1], namer.returncode), (b"", 0))
+        self.assertEqual(self.postgres.sql("SELECT count(*) FROM thole.blob_names"), "2")
+        self.reads("two")
 
 
 class InFolder(Blobs):
@@ -204,16 +251,9 @@ class InFolder(Blobs):
         """Who is about to name a blob has its row locked: who sweeps waits, and then sees the name."""
         self.begin(f"folder:{self.place}")
         self.run_big("one")
-        psql = subprocess.Popen([os.path.join(self.postgres.bin, "psql"), "-XqAt", "-d", self.postgres.url()], stdin=subprocess.PIPE,
-                                stdout=subprocess.PIPE, text=True)
-        self.addCleanup(psql.stdout.close)
-        psql.stdin.write("BEGIN; SELECT 'locked' FROM thole.blobs FOR KEY SHARE;\n")
-        psql.stdin.flush()
-        self.assertEqual(psql.stdout.readline(), "locked\n")
+        psql = self.lock("KEY SHARE")
         sweeper = self.start("delete", "one")
-        while self.postgres.sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") == "0":
-            self.assertIsNone(sweeper.poll())
-            time.sleep(0.02)
+        self.wait_for(lambda: self.waits(sweeper))
         psql.stdin.write("INSERT INTO thole.blob_names (hash, session_number) SELECT hash, 77 FROM thole.blobs; COMMIT;\n")
         psql.stdin.close()
         psql.wait()
