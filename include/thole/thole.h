@@ -653,6 +653,17 @@ TH_API int thole_session_act(struct thole_session *s, const char *note, const ch
 TH_API int thole_session_confirm(struct thole_session *s, const char *confirm, const char *by,
 				 struct thole_error *err);
 
+/*
+ * Asks the session's model a question beside its task, on its history as it is: the answer is in an
+ * event of its own, and neither is in the history.  Only while the agent rests, one at a time
+ * (EBUSY).  `fn` is told the answer, or NULL and why there is none.  EUSAGE: the provider has the
+ * history.  ELIMIT: the session's limits have no room for it, or it has more than 64 KiB.
+ */
+typedef void thole_answer_fn(void *ctx, struct thole_session *s, const char *answer,
+			     const char *why);
+TH_API int thole_session_ask(struct thole_session *s, const char *by, const char *question,
+			     thole_answer_fn *fn, void *ctx, struct thole_error *err);
+
 /* Holds it: it rests when what is under way is over. */
 TH_API int thole_session_pause(struct thole_session *s, const char *reason,
 			       struct thole_error *err);

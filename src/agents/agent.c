@@ -219,6 +219,10 @@ const struct th_table th_agent_stuck_table = {
 static const struct th_field judge_fields[] = {
 	{ "goal", AT(goal), TH_FIELD_str, TH_NONEMPTY,
 	  "what must be reached; default: what the user asked for", NULL, NULL, false, 0 },
+	{ "model", AT(model), TH_FIELD_str, TH_NONEMPTY,
+	  "another model that judges, by what was said and done; default: the agent's own, on its "
+	  "own history",
+	  NULL, NULL, false, 0 },
 	{ "threshold", AT(threshold), TH_FIELD_num, TH_POSITIVE,
 	  "score from which on the task counts as done, at most 1; default 0.6", NULL, NULL, false,
 	  0 },

@@ -221,10 +221,11 @@ struct th_agent_stuck {
 enum th_judge_then { TH_JUDGE_STOP, TH_JUDGE_FINISH };
 
 struct th_agent_judge {
-	struct th_str goal; /* empty: what the user asked for */
-	double threshold;   /* 0: TH_JUDGE_THRESHOLD_DEFAULT */
-	int64_t rounds;     /* 0: TH_JUDGE_ROUNDS_DEFAULT */
-	int64_t then;       /* enum th_judge_then */
+	struct th_str goal;  /* empty: what the user asked for */
+	struct th_str model; /* that judges; empty: the agent's own */
+	double threshold;    /* 0: TH_JUDGE_THRESHOLD_DEFAULT */
+	int64_t rounds;      /* 0: TH_JUDGE_ROUNDS_DEFAULT */
+	int64_t then;        /* enum th_judge_then */
 };
 #define TH_JUDGE_THRESHOLD_DEFAULT 0.6
 

@@ -58,16 +58,17 @@ enum th_code th_hooks_file_read(const struct th_json *file,
 	return TH_OK;
 }
 
-#define TH_FIELDS_hook_entry(F)                                                       \
-	F(hook_entry, str, type, "type", 0, "command")                                \
-	F(hook_entry, str, command, "command", TH_REQ | TH_NONEMPTY, "a line for sh") \
-	F(hook_entry, int, timeout, "timeout", TH_POSITIVE, "seconds")                \
+#define TH_FIELDS_hook_entry(F)                                                               \
+	F(hook_entry, str, type, "type", 0, "command or prompt")                              \
+	F(hook_entry, str, command, "command", TH_NONEMPTY, "a line for sh")                  \
+	F(hook_entry, str, prompt, "prompt", TH_NONEMPTY, "a policy that a model decides by") \
+	F(hook_entry, int, timeout, "timeout", TH_POSITIVE, "seconds")                        \
 	F(hook_entry, bool, async, "async", 0, "nobody waits for it")
 TH_STRUCT(hook_entry)
 static const struct th_field hook_entry_fields[] = { TH_FIELDS_hook_entry(TH_FIELD_ROW) };
 static const struct th_table hook_entry_table = {
 	"hook_entry",
-	"A program that is a hook.",
+	"A hook.",
 	hook_entry_fields,
 	TH_COUNT(hook_entry_fields),
 	sizeof(struct th_hook_entry),
@@ -101,29 +102,50 @@ static enum th_code read_matcher(struct th_str text, struct th_arena *a, struct 
 	return th_prefix(err, code, "matcher");
 }
 
+/* What it says, under the name that its type wants. */
+static enum th_code read_text(const struct th_hook_entry *e, bool asks, struct th_str *ret,
+			      struct th_err *err)
+{
+	const char *name = asks ? "prompt" : "command";
+
+	*ret = asks ? e->prompt : e->command;
+	if (!ret->len)
+		return th_fail(err, TH_EUSAGE, "%s is missing", name);
+	if ((asks ? e->command : e->prompt).len)
+		return th_fail(err, TH_EUSAGE,
+			       "a hook has a command or a prompt, as its type says");
+	if (asks && e->async)
+		return th_fail(err, TH_EUSAGE, "a hook of the type prompt is waited for");
+	if (ret->len > TH_HOOK_COMMAND_MAX)
+		return th_fail(err, TH_ELIMIT, "%s has more than %zu bytes", name,
+			       (size_t)TH_HOOK_COMMAND_MAX);
+	if (memchr(ret->ptr, '\0', ret->len))
+		return th_fail(err, TH_EUSAGE, "%s holds a NUL byte", name);
+	return TH_OK;
+}
+
 static enum th_code read_entry(const struct th_json *v, struct th_hook_program *h,
 			       struct th_arena *a, struct th_err *err)
 {
-	struct th_str type = th_json_get_str(v, "type");
+	struct th_str type = th_json_get_str(v, "type"), text;
 	struct th_hook_entry e;
 	enum th_code code;
 
-	if (type.len && !th_str_is(type, "command"))
+	h->asks = th_str_is(type, "prompt");
+	if (type.len && !h->asks && !th_str_is(type, "command"))
 		return th_fail(err, TH_EUNSUPPORTED,
-			       "a hook of the type \"%.*s\" is not supported: only command is",
+			       "a hook of the type \"%.*s\" is not supported: command and prompt "
+			       "are",
 			       TH_FMT(th_utf8_cut(type, 40)));
 	code = th_table_parse(&hook_entry_table, v, a, &e, err);
+	if (!code)
+		code = read_text(&e, h->asks, &text, err);
 	if (code)
 		return code;
-	if (e.command.len > TH_HOOK_COMMAND_MAX)
-		return th_fail(err, TH_ELIMIT, "command has more than %zu bytes",
-			       (size_t)TH_HOOK_COMMAND_MAX);
-	if (memchr(e.command.ptr, '\0', e.command.len))
-		return th_fail(err, TH_EUSAGE, "command holds a NUL byte");
 	if (e.timeout > TH_HOOK_SECONDS_MAX)
 		return th_fail(err, TH_EUSAGE, "timeout is at most %d seconds",
 			       TH_HOOK_SECONDS_MAX);
-	h->command = th_arena_str(a, e.command);
+	h->command = th_arena_str(a, text);
 	h->timeout_s = e.timeout ?: TH_HOOK_SECONDS_DEFAULT;
 	h->async = e.async;
 	return h->command.ptr ? TH_OK : th_fail(err, TH_ELIMIT, "the hooks are too large");

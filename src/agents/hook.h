@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hook.h - hooks that are programs, in the form of OpenHands' hooks.json.
+ * hook.h - hooks that are programs, or questions to a model, in the form of OpenHands' hooks.json.
  *
  *	{"pre_tool_use": [{"matcher": "terminal", "hooks": [{"command": "./check.sh"}]}]}
  *
  * A program gets an object on its standard input.  Exit status 0: all is well; 2: it refuses;
  * anything else: it has failed.  What it writes may be an object {decision, reason,
- * additionalContext, continue, updatedInput}.
+ * additionalContext, continue, updatedInput}.  A model is asked by a policy in words, and its
+ * answer is as such an object.
  *
  * Here is what is pure: reading them, which tools one looks at, what one is given, and what its
  * end means.  The fold waits for them as for guardrails (agents/team.h); driver/program.c runs
@@ -36,15 +37,16 @@ struct th_hook_program {
 	struct th_str name;             /* "pre_tool_use 1": unique in an agent */
 	struct th_str matcher;          /* of tools; empty: all */
 	const struct th_regex *pattern; /* NULL: the matcher is a name, or there is none */
-	struct th_str command;          /* for sh */
+	bool asks;                      /* a model, by a policy; else it is a program */
+	struct th_str command;          /* for sh, or the policy */
 	int64_t timeout_s;
 	bool async; /* nobody waits for it */
 };
 
 /*
  * Reads the value of one event: a list of {matcher, hooks: [{type: command, command, timeout,
- * async}]}.  Appends to `list`, which has room for `max`.  TH_EUSAGE says where and what;
- * TH_ELIMIT: there are too many, or the arena is full.
+ * async}, {type: prompt, prompt, timeout}]}.  Appends to `list`, which has room for `max`.
+ * TH_EUSAGE says where and what; TH_ELIMIT: there are too many, or the arena is full.
  */
 TH_NODISCARD enum th_code th_hooks_read(enum th_hook_event event, const struct th_json *v,
 					struct th_arena *a, struct th_hook_program *list,

@@ -87,7 +87,8 @@ enum th_api_note {
 	TH_NOTE_CALL = 1 << 16,    /* the program is to run it */
 	TH_NOTE_CANCEL = 1 << 17,  /* nobody wants it any more */
 	TH_NOTE_COMPUTE = 1 << 18, /* the session's computer was called */
-	TH_NOTE_INPUT = 1 << 19    /* what a person did is over */
+	TH_NOTE_INPUT = 1 << 19,   /* what a person did is over */
+	TH_NOTE_ASKED = 1 << 20    /* what he asked is answered */
 };
 
 struct thole_note {
@@ -184,6 +185,8 @@ struct thole_session {
 	struct th_png *png;              /* of the pictures that are made here */
 	thole_input_fn *input_fn;        /* who waits for a person's input; NULL: nobody */
 	void *input_ctx;
+	thole_answer_fn *answer_fn; /* who waits for the answer to a question; NULL: nobody */
+	void *answer_ctx;
 	char *handoff; /* call_id of one whose result is still to come */
 	char *text;    /* what a getter returned last */
 };
@@ -375,6 +378,7 @@ void th_api_watchers_end(struct thole_session *s);
 
 TH_NODISCARD enum th_code th_api_take(struct thole_session *s, const char *by, struct th_err *err);
 void th_api_input_note(const struct thole_note *n); /* TH_NOTE_INPUT */
+void th_api_asked_note(const struct thole_note *n); /* TH_NOTE_ASKED */
 /* It can be led, and that is somebody; nobody else waits for an input of his. */
 TH_NODISCARD int th_api_check_person(struct thole_session *s, const char *by,
 				     struct thole_error *err);

@@ -345,6 +345,8 @@ static void deliver_one(struct thole_note *n)
 		th_api_compute(n->session);
 	else if (n->kind == TH_NOTE_INPUT)
 		th_api_input_note(n);
+	else if (n->kind == TH_NOTE_ASKED)
+		th_api_asked_note(n);
 	else
 		th_api_session_note(n);
 }

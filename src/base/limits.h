@@ -86,9 +86,12 @@
 #define TH_GUARD_INPUT_MAX (3 * TH_EVENT_DATA_MAX) /* that one is asked about at once */
 #define TH_HOOK_SECONDS_DEFAULT 60                 /* of a hook that is a program */
 #define TH_HOOK_SECONDS_MAX 600
-#define TH_HOOK_COMMAND_MAX (16 * TH_KIB) /* its command line */
-#define TH_HOOK_TEXT_MAX (32 * TH_KIB)    /* bytes that it tells the model, or gives as a reason */
-#define TH_HOOKS_FILE_MAX (256 * TH_KIB)  /* a hooks.json */
+#define TH_HOOK_COMMAND_MAX \
+	(16 * TH_KIB)              /* its command line, or the policy that a model is asked by */
+#define TH_ASKED_MAX (64 * TH_KIB) /* a question beside a session */
+#define TH_HOOK_ASKED_MAX (256 * TH_KIB) /* what that model is told */
+#define TH_HOOK_TEXT_MAX (32 * TH_KIB)   /* bytes that it tells the model, or gives as a reason */
+#define TH_HOOKS_FILE_MAX (256 * TH_KIB) /* a hooks.json */
 #define TH_SENT_BACK_MAX 10 /* times in a task that an agent is sent back from a final output */
 #define TH_ANALYSERS_MAX 8  /* external analysers of an agent */
 #define TH_ANALYSER_SECONDS_DEFAULT 10

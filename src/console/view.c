@@ -155,6 +155,9 @@ void th_view_event(struct th_view *v, const struct th_event *ev, struct th_buf *
 	case TH_EV_VERDICT:
 		th_view_show_verdict(v, ev, data, out);
 		break;
+	case TH_EV_ASKED:
+		th_view_show_asked(v, ev, data, out);
+		break;
 	case TH_EV_SESSION_CHANGED:
 		th_view_show_changed(v, ev, data, out);
 		break;

@@ -67,6 +67,7 @@ th_view_show_fn th_view_show_approval, th_view_show_question, th_view_show_parke
 /* view_session.c */
 th_view_show_fn th_view_show_created, th_view_show_state, th_view_show_delegation,
     th_view_show_history, th_view_show_handoff, th_view_show_forked, th_view_show_limits,
-    th_view_show_verdict, th_view_show_sampled, th_view_show_changed, th_view_show_mcp_tools;
+    th_view_show_verdict, th_view_show_asked, th_view_show_sampled, th_view_show_changed,
+    th_view_show_mcp_tools;
 
 #endif

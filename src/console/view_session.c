@@ -157,6 +157,7 @@ void th_view_show_verdict(struct th_view *v, const struct th_event *ev, const st
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_str failed = th_json_get_str(data, "failed");
+	struct th_str model = th_json_get_str(data, "model");
 	struct th_json_iter it = th_json_iter(th_json_get(data, "missing"));
 
 	if (failed.len)
@@ -168,7 +169,23 @@ void th_view_show_verdict(struct th_view *v, const struct th_event *ev, const st
 			      th_json_num(th_json_get(data, "score"), 0));
 	while (!failed.len && th_json_next(&it))
 		th_buf_printf(&text, "; %.*s", TH_FMT(th_json_str(it.val)));
+	if (model.len)
+		th_buf_printf(&text, " (%.*s)", TH_FMT(model));
 	th_view_line(v, ev, "verdict", TH_VIEW_DIM, th_buf_str(&text), out);
+}
+
+void th_view_show_asked(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+			struct th_buf *out)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_str failed = th_json_get_str(data, "failed");
+
+	th_buf_printf(&text, "%.*s", TH_FMT(th_json_get_str(data, "question")));
+	if (failed.len)
+		th_buf_printf(&text, ": no answer: %.*s", TH_FMT(failed));
+	else
+		th_buf_printf(&text, ": %.*s", TH_FMT(th_json_get_str(data, "answer")));
+	th_view_line(v, ev, "asked", TH_VIEW_DIM, th_buf_str(&text), out);
 }
 
 void th_view_show_sampled(struct th_view *v, const struct th_event *ev, const struct th_json *data,

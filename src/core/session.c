@@ -485,6 +485,17 @@ static enum th_code on_session_changed(struct th_step *st)
 	return th_confirm_read(th_json_get(st->data, "confirm"), &st->s->confirm, st->err);
 }
 
+/* Nothing of it is the task's but what it took. */
+static enum th_code on_asked(struct th_step *st)
+{
+	struct th_ev_asked d;
+	enum th_code code = th_step_parse(st, &d);
+
+	if (!code)
+		th_step_side(st->s, TH_SIDE_ASKED, th_json_get(st->data, "usage"));
+	return code;
+}
+
 /* Which tools there are: each CALL says all that the fold needs of its own. */
 static enum th_code on_mcp_tools(struct th_step *st)
 {
@@ -573,6 +584,7 @@ static handler_fn *const handlers[TH_EVENT_COUNT] = {
 	[TH_EV_BUDGET] = th_on_budget,
 	[TH_EV_PLAN] = th_on_plan,
 	[TH_EV_VERDICT] = th_on_verdict,
+	[TH_EV_ASKED] = on_asked,
 	[TH_EV_SESSION_CHANGED] = on_session_changed,
 	[TH_EV_ERROR] = on_error,
 	[TH_EV_FINAL] = on_final,

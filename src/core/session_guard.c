@@ -301,5 +301,7 @@ enum th_code th_on_guardrail(struct th_step *st)
 	struct th_ev_guardrail d;
 	enum th_code code = th_step_parse(st, &d);
 
+	if (!code && d.usage.len)
+		th_step_side(st->s, TH_SIDE_HOOK, th_json_get(st->data, "usage"));
 	return code ?: th_next_step_guarded(st, &d);
 }

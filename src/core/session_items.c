@@ -112,6 +112,8 @@ enum th_code th_on_code(struct th_step *st)
 
 	if (code)
 		return code;
+	if (d.usage.len)
+		th_step_side(s, TH_SIDE_HOOK, th_json_get(st->data, "usage"));
 	if (th_str_is(d.use, "session_input"))
 		return on_joined(st);
 	if (!th_str_is(d.use, "tool_use")) {

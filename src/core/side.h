@@ -17,7 +17,9 @@
 	X(CONDENSER, "condenser") /* summarizes a history that has become too long */ \
 	X(JUDGE, "judge")         /* says whether the task is done */                  \
 	X(SAMPLER, "sampler")     /* answers what a server of tools asks of it */      \
-	X(READER, "reader")       /* reads what the session's model does not see */
+	X(READER, "reader")       /* reads what the session's model does not see */    \
+	X(HOOK, "hook")           /* decides by the policy of a hook */                \
+	X(ASKED, "asked")         /* answers what a person asks beside the task */
 // clang-format on
 #define X(id, name) TH_SIDE_##id,
 enum th_side_kind { TH_SIDE_KINDS(X) TH_SIDE_KIND_COUNT };

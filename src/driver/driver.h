@@ -72,6 +72,7 @@ struct th_session_config {
 	const struct th_resolved_model
 	    *fallback;                          /* as many as agent->fallback names, in its order */
 	const struct th_resolved_model *reader; /* agent->quarantine_model; NULL: none is named */
+	const struct th_resolved_model *judge;  /* agent->judge->model; the same */
 	const struct th_tool_row *tools;
 	size_t tool_count;
 	bool has_computer;
@@ -83,6 +84,7 @@ struct th_session_config {
 };
 /* Its place among the models, for th_model_call: behind the fallback list. */
 size_t th_config_reader_at(const struct th_session_config *o);
+size_t th_config_judge_at(const struct th_session_config *o);
 const struct th_session_config *th_config_member(const struct th_session_config *o, size_t agent);
 
 /* An observer gets events when they are durable, and deltas as they stream (never logged). */
@@ -187,6 +189,14 @@ bool th_driver_has_tool(struct th_driver *d, struct th_handle h, struct th_str n
 TH_NODISCARD enum th_code th_driver_give(struct th_driver *d, struct th_handle h, struct th_str by,
 					 struct th_str note, struct th_str reason,
 					 struct th_err *err);
+
+/* A question of a person to the session's model, beside its history; while the agent rests
+ * (TH_EBUSY).  `fn` is called once, from inside the driver, unless the session is closed or lost
+ * before; `err`: why there is no answer, or NULL. */
+typedef void th_asked_fn(void *ctx, struct th_str answer, const struct th_err *err);
+TH_NODISCARD enum th_code th_driver_ask(struct th_driver *d, struct th_handle h, struct th_str by,
+					struct th_str question, th_asked_fn *fn, void *ctx,
+					struct th_err *err);
 
 /* Inputs.  Each becomes an event; TH_EPROTO, with the reason, if the state does not allow it. */
 TH_NODISCARD enum th_code th_driver_message(struct th_driver *d, struct th_handle h,

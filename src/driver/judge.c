@@ -4,9 +4,15 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "context/condenser.h"
+#include "driver/history_make.h"
 #include "driver/log.h"
 #include "driver/side_request.h"
 #include "driver/team.h"
+
+#define JUDGE_ROOM (256 * TH_KIB) /* of a model that is not known to take less */
+#define JUDGE_ITEM_MAX (16 * TH_KIB)
+#define JUDGE_ITEM_MIN 256
 
 TH_TABLE(judge_answer, "What the model says when it judges.", false)
 
@@ -103,6 +109,7 @@ static void write_verdict(struct th_live *l, struct th_judging *j, const struct 
 		.complete = !failed && j->complete,
 		.score = failed ? 0 : j->score,
 		.failed = failed ? th_str_of(failed->msg) : TH_STR(""),
+		.model = l->team_config.judge ? l->team_config.judge->model : TH_STR(""),
 	};
 	struct th_jw w = th_jw(&usage);
 
@@ -138,8 +145,47 @@ static void not_asked(struct th_live *l, const struct th_err *err)
 	th_live_judge_free(l);
 }
 
+/* About so many bytes may be told to another model: half of what it takes, of which a token has
+ * some. */
+static size_t room_of(const struct th_profile *p)
+{
+	int64_t bytes = p->context_tokens / 2 * TH_SIDE_TOKEN_BYTES;
+
+	return bytes > 0 ? (size_t)TH_MIN(bytes, (int64_t)TH_COMPACT_LISTED_MAX) : JUDGE_ROOM;
+}
+
+/* What was said and done as the agent sees it, for a model that cannot be sent its history: each
+ * item as long as there is room for all.  Where there is none, the task and the newest. */
+static enum th_code put_history(struct th_live *l, struct th_buf *out, struct th_err *err)
+{
+	size_t room = room_of(l->team_config.judge->profile), each = JUDGE_ITEM_MAX, from = 1;
+	struct th_transcript t;
+	enum th_code code = th_live_transcript(l, l->fold.seq, NULL, &t, err);
+
+	if (code)
+		return code;
+	th_buf_add_cstr(out, "An agent has worked on a task. This is what was said and done, each "
+			     "item cut to its first bytes:\n");
+	for (size_t before = out->len;; th_buf_truncate(out, before)) {
+		th_condenser_list(&t, 0, TH_MIN(t.count, (size_t)1), each, out);
+		if (from > 1)
+			th_buf_printf(out, "[%zu items are left out here]\n", from - 1);
+		th_condenser_list(&t, from, t.count, each, out);
+		if (out->len - before <= room || from + 1 >= t.count)
+			break;
+		if (each > JUDGE_ITEM_MIN)
+			each /= 2;
+		else
+			from += (t.count - from) / 2;
+	}
+	th_transcript_deinit(&t);
+	th_buf_add_char(out, '\n');
+	return th_buf_check(out, "what the judge is told", err);
+}
+
 void th_live_judge(struct th_live *l)
 {
+	const struct th_resolved_model *other = l->team_config.judge;
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_buf content TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
 	struct th_jw w = th_jw(&content);
@@ -166,11 +212,20 @@ void th_live_judge(struct th_live *l)
 	a.options.conversation = false;
 	a.options.choice = (struct th_tool_choice){ 0 };
 	a.options.format = (struct th_output_format){ 0 };
+	if (other) {
+		a.options =
+		    (struct th_request_options){ .profile = other->profile, .model = other->model };
+		a.base_url = other->base_url;
+		a.history = false;
+		a.judge = true;
+		code = put_history(l, &text, &err);
+	}
 	put_question(l, &text);
 	th_jw_str(&w, th_buf_str(&text));
 	a.content = th_buf_str(&content);
-	code = th_buf_check(&content, "what the model is asked", &err);
-	if (!code && !l->history)
+	if (!code)
+		code = th_buf_check(&content, "what the model is asked", &err);
+	if (!code && !other && !l->history)
 		code = th_live_history_make(l, &err);
 	if (!code)
 		code = th_side_request(l, &a, &j->request, &err);

@@ -39,6 +39,12 @@ size_t th_config_reader_at(const struct th_session_config *o)
 	return 1 + o->agent->fallback.count;
 }
 
+size_t th_config_judge_at(const struct th_session_config *o)
+{
+	assert(o->judge);
+	return 1 + o->agent->fallback.count + (o->agent->quarantine_model.len != 0);
+}
+
 const struct th_session_config *th_config_member(const struct th_session_config *o, size_t agent)
 {
 	return agent == 0 || agent > o->member_count ? o : &o->members[agent - 1];

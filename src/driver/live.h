@@ -59,6 +59,7 @@ struct th_side_request;     /* side_request.h */
 struct th_summarizing;      /* condense.h */
 struct th_view;             /* view.h */
 struct th_judging;          /* judge.h */
+struct th_side_question;    /* ask.h */
 struct th_quarantined;      /* quarantine.h */
 struct th_sampling;         /* mcp_sample.h */
 struct th_delegation;       /* a call and the child session that works on it */
@@ -113,6 +114,7 @@ struct th_live {
 	struct th_view *view;               /* view.h; NULL: the log is read */
 	struct th_summarizing *summarizing; /* condense.h; NULL: no summary is awaited */
 	struct th_judging *judging;         /* judge.h; NULL: no verdict is awaited */
+	struct th_side_question *asking;    /* ask.h; NULL: nobody asks anything */
 	struct th_quarantined *quarantined; /* quarantine.h; NULL: nothing is being read */
 	struct th_sampling *samplings;      /* mcp_sample.h: what servers ask the model */
 	bool provider_compacted; /* the last answer has a compaction: what it stands for may go */

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "dialects/dialect.h"
 #include "driver/agent_code.h"
+#include "driver/ask.h"
 #include "driver/background.h"
 #include "driver/blob_text.h"
 #include "driver/condense.h"
@@ -20,6 +21,7 @@
 #include "driver/mcp_sample.h"
 #include "driver/mcp_tools.h"
 #include "driver/observation.h"
+#include "driver/program.h"
 #include "driver/provider_state.h"
 #include "driver/quarantine.h"
 #include "driver/queue.h"
@@ -380,7 +382,9 @@ void th_live_model_cancel(struct th_live *l, bool log)
 		.kept = l->fold.started.len && l->fold.state == TH_STATE_PAUSED,
 	};
 	struct th_buf unsure = TH_BUF_INIT(4 * TH_KIB);
+	struct th_err given_up = { 0 };
 
+	(void)th_fail(&given_up, TH_EBUSY, "the session goes on, or was stopped: ask again");
 	if (th_live_provider_unsure(l, TH_FAILURE_CANCELLED, 0)) {
 		th_live_provider_say(l, ev.message, &unsure);
 		ev.message = th_buf_str(&unsure);
@@ -390,6 +394,8 @@ void th_live_model_cancel(struct th_live *l, bool log)
 	th_live_judge_free(l);
 	th_live_quarantine_end(l, log);
 	th_live_mcp_samples_free(l);
+	th_live_programs_unask(l);
+	th_live_ask_end(l, log ? &given_up : NULL);
 	th_side_cancel_all(l);
 	if (log && l->fold.state == TH_STATE_STOPPED)
 		th_live_background_end(l);

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "driver/guard_look.h"
+#include "driver/hook_ask.h"
 #include "driver/log.h"
 #include "driver/queue.h"
 #include "driver/verdict.h"
@@ -22,6 +23,7 @@ struct th_program {
 	struct th_hook_end end;
 	struct th_buf why, out, err;
 	int64_t elapsed_ms;
+	struct th_hook_ask ask; /* where it asks a model */
 };
 
 static const struct th_hook_program *hook_of(const struct th_live *l,
@@ -45,8 +47,9 @@ static struct th_program *program_new(struct th_live *l, const struct th_hook_pr
 	return p;
 }
 
-static void program_free(struct th_program *p)
+static void program_free(struct th_live *l, struct th_program *p)
 {
+	th_hook_ask_deinit(l, &p->ask);
 	th_buf_deinit(&p->why);
 	th_buf_deinit(&p->out);
 	th_buf_deinit(&p->err);
@@ -61,7 +64,7 @@ static void program_drop(struct th_live *l, struct th_program *p)
 	while (*at != p)
 		at = &(*at)->next;
 	*at = p->next;
-	program_free(p);
+	program_free(l, p);
 }
 
 void th_live_programs_free(struct th_live *l)
@@ -229,6 +232,19 @@ static void print_info(const struct th_program *p, const struct th_hook_verdict 
 	th_jw_object_end(&w);
 }
 
+/* What the model took that was asked; empty: nothing. */
+static struct th_str print_usage(const struct th_program *p, struct th_buf *out)
+{
+	struct th_jw w = th_jw(out);
+
+	if (!p->ask.usage.requests)
+		return (struct th_str){ 0 };
+	th_jw_object(&w);
+	th_side_print(&p->ask.usage, &w);
+	th_jw_object_end(&w);
+	return th_buf_str(out);
+}
+
 static void tell(struct th_live *l, struct th_str text)
 {
 	struct th_err err = { 0 };
@@ -245,6 +261,7 @@ static void note(struct th_live *l, struct th_program *p)
 {
 	struct th_arena a TH_CLEANUP(th_arena_deinit) = { 0 };
 	struct th_buf info TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
+	struct th_buf usage TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_hook_verdict v;
 	struct th_ev_code d = { .effect_id = th_str_of(p->effect_id),
 				.use = th_str_of(th_hook_event_name(p->hook->event)),
@@ -255,6 +272,7 @@ static void note(struct th_live *l, struct th_program *p)
 	v = th_hook_judge(p->hook, &p->end, &a);
 	print_info(p, &v, &info);
 	d.answer = th_buf_str(&info);
+	d.usage = print_usage(p, &usage);
 	if (v.failed) {
 		d.failed = v.reason;
 		/* What was waited for, and is not any more, ends nothing else. */
@@ -321,6 +339,7 @@ static void conclude(struct th_live *l, struct th_program *p)
 	struct th_buf info TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_HOOK_TEXT_MAX);
 	struct th_buf changed TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_buf usage TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_ev_guardrail d = { .effect_id = th_str_of(p->effect_id) };
 	struct th_hook_verdict v;
 
@@ -332,6 +351,7 @@ static void conclude(struct th_live *l, struct th_program *p)
 		judge_other(l, p, &v, &d, &text);
 	print_info(p, &v, &info);
 	d.info = th_buf_str(&info);
+	d.usage = print_usage(p, &usage);
 	/* Where the agent stops, nobody is told anything. */
 	if (v.context.len && !d.tripped && (d.again || p->hook->event != TH_HOOK_ON_STOP))
 		th_buf_printf(&text, "%sThe hook %.*s says: %.*s", text.len ? "\n" : "",
@@ -354,13 +374,14 @@ static void begin(struct th_live *l, struct th_program *p)
 		.stage = p->waited ? th_str_of(th_guard_stage_name(p->about.stage)) : TH_STR(""),
 		.agent = l->fold.team->members[p->about.member].name,
 		.call_id = c ? c->call_id : TH_STR(""),
+		.type = p->hook->asks ? TH_STR("prompt") : TH_STR(""),
 		.command = p->hook->command,
 		.async = p->hook->async,
 		.epoch = l->epoch,
 		.timeout_ms = p->hook->timeout_s * 1000,
 	};
 
-	if (!ops->tool_ready(l->driver->world.ctx, t, &d.journal))
+	if (!p->hook->asks && !ops->tool_ready(l->driver->world.ctx, t, &d.journal))
 		return;
 	th_buf_add(&p->journal, d.journal);
 	th_driver_random_id(l->driver, p->effect_id);
@@ -404,6 +425,54 @@ static void run(struct th_live *l, struct th_program *p, struct th_str arguments
 				       th_live_ticket_of(l, TH_TICKET_HOOK, p->seq), &call, settle);
 }
 
+static void tell_rest(struct th_live *l)
+{
+	for (const struct th_program *p = l->programs; p; p = p->next)
+		if (!p->waited)
+			return;
+	if (l->rest_waits) {
+		l->rest_waits = false;
+		th_live_hold(l, TH_DO_NOTIFY, l->fold.seq, 0);
+		th_live_dirty(l);
+	}
+}
+
+/* How it ended is known. */
+static void end(struct th_live *l, struct th_program *p)
+{
+	const struct th_call *c = th_live_call(l, p->about.call_seq);
+
+	if (p->waited && !p->hook->async &&
+	    th_session_hook(&l->fold, c, p->about.stage, p->about.guard) == p->seq) {
+		if (!th_live_guard_open(l, &p->about)) {
+			p->over = true; /* the session rests; whoever goes on with it takes it up */
+			return;
+		}
+		conclude(l, p);
+	} else {
+		note(l, p);
+	}
+	program_drop(l, p);
+	if (!l->lost) {
+		tell_rest(l);
+		th_live_pump(l);
+	}
+}
+
+static void on_asked(struct th_live *l, struct th_hook_ask *ask, const struct th_err *err)
+{
+	struct th_program *p = TH_CONTAINER_OF(ask, struct th_program, ask);
+
+	p->end = (struct th_hook_end){ .exited = !err };
+	if (err)
+		th_buf_add_cstr(&p->why, err->msg);
+	else
+		th_buf_add(&p->out, th_buf_str(&ask->verdict));
+	p->end.why = th_buf_str(&p->why);
+	p->end.out = th_buf_str(&p->out);
+	end(l, p);
+}
+
 static void start(struct th_live *l, struct th_program *p)
 {
 	struct th_buf input TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_COMMAND_INPUT_MAX);
@@ -419,6 +488,11 @@ static void start(struct th_live *l, struct th_program *p)
 		th_live_program_done(l, th_live_ticket_of(l, TH_TICKET_HOOK, p->seq), &r);
 	} else if (code) {
 		th_live_lose(l, &err);
+	} else if (p->hook->asks) {
+		code = th_hook_ask(l, &p->ask, p->hook->command, p->hook->timeout_s,
+				   th_buf_str(&input), on_asked, &err);
+		if (code)
+			on_asked(l, &p->ask, &err);
 	} else {
 		print_command(l, p, th_buf_str(&input), &arguments);
 		run(l, p, th_buf_str(&arguments), l->epoch, false);
@@ -478,7 +552,25 @@ static void settle(struct th_live *l, struct th_program *p)
 		th_live_lose(l, &err);
 		return;
 	}
-	run(l, p, TH_STR("{}"), b.epoch, true);
+	if (p->hook->asks)
+		start(l, p); /* no answer is in the log: it is asked again */
+	else
+		run(l, p, TH_STR("{}"), b.epoch, true);
+}
+
+/* Their requests end with all others of the session; whoever goes on with it asks again. */
+void th_live_programs_unask(struct th_live *l)
+{
+	struct th_program *p = l->programs;
+
+	while (p) {
+		bool asks = p->ask.request;
+
+		if (asks)
+			program_drop(l, p);
+		p = asks ? l->programs : p->next;
+	}
+	tell_rest(l);
 }
 
 static bool is_same(const struct th_program *p, const struct th_pending_callback *about)
@@ -536,42 +628,14 @@ bool th_live_programs_run(const struct th_live *l)
 	return false;
 }
 
-static void tell_rest(struct th_live *l)
-{
-	for (const struct th_program *p = l->programs; p; p = p->next)
-		if (!p->waited)
-			return;
-	if (l->rest_waits) {
-		l->rest_waits = false;
-		th_live_hold(l, TH_DO_NOTIFY, l->fold.seq, 0);
-		th_live_dirty(l);
-	}
-}
-
 void th_live_program_done(struct th_live *l, struct th_ticket t, const struct th_effect_result *r)
 {
 	struct th_program *p = program_find(l, t.seq);
-	const struct th_call *c;
 
 	if (!p || p->over)
 		return;
 	read_end(p, r);
-	c = th_live_call(l, p->about.call_seq);
-	if (p->waited && !p->hook->async &&
-	    th_session_hook(&l->fold, c, p->about.stage, p->about.guard) == p->seq) {
-		if (!th_live_guard_open(l, &p->about)) {
-			p->over = true; /* the session rests; whoever goes on with it takes it up */
-			return;
-		}
-		conclude(l, p);
-	} else {
-		note(l, p);
-	}
-	program_drop(l, p);
-	if (!l->lost) {
-		tell_rest(l);
-		th_live_pump(l);
-	}
+	end(l, p);
 }
 
 bool th_live_programs_end(struct th_live *l)
@@ -583,7 +647,7 @@ bool th_live_programs_end(struct th_live *l)
 
 	for (struct th_program *p = l->programs; p && s != TH_STATE_WAITING && s != TH_STATE_PAUSED;
 	     p = p->next)
-		if (p->waited && p->started && !p->over && !p->hook->async)
+		if (p->waited && p->started && !p->over && !p->hook->async && !p->hook->asks)
 			ops->tool_cancel(l->driver->world.ctx,
 					 th_live_ticket_of(l, TH_TICKET_HOOK, p->seq));
 	if (!l->worked || (s != TH_STATE_FINISHED && s != TH_STATE_FAILED && s != TH_STATE_STOPPED))

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * program.h - hooks that are programs (agents/hook.h).
+ * program.h - hooks that are programs, or ask a model (agents/hook.h).
  *
  * A program is an effect of class W of the executor, in the sandbox of commands: HOOK_STARTED is
  * durable before it starts, and after a crash it is asked how it ended, never started again.  Its
  * answer is a GUARDRAIL.  What the program tells the model follows that as a message of the
- * environment.
+ * environment.  A question to a model (hook_ask.h) is no effect, and is otherwise the same.
  */
 #ifndef TH_DRIVER_PROGRAM_H
 #define TH_DRIVER_PROGRAM_H
@@ -23,6 +23,8 @@ void th_live_program_done(struct th_live *l, struct th_ticket t, const struct th
 bool th_live_programs_end(struct th_live *l);
 /* The log has that one was started, and not yet how it ended. */
 bool th_live_programs_run(const struct th_live *l);
+/* Those that asked a model are given up. */
+void th_live_programs_unask(struct th_live *l);
 void th_live_programs_free(struct th_live *l);
 
 #endif

@@ -20,6 +20,8 @@ static const struct kind {
 	[TH_SIDE_JUDGE] = { false, "the model that judges" },
 	[TH_SIDE_SAMPLER] = { false, "the model" },
 	[TH_SIDE_READER] = { false, "the model that reads in quarantine" },
+	[TH_SIDE_HOOK] = { false, "the model that decides" },
+	[TH_SIDE_ASKED] = { false, "the model" },
 };
 
 struct th_side_request {
@@ -152,8 +154,10 @@ static enum th_code transmit(struct th_live *l, struct th_side_request *r, struc
 	struct th_model_call call = {
 		.profile = r->ask.options.profile,
 		.base_url = r->ask.base_url,
-		.agent = l->speaks,
-		.model_at = r->ask.reader ? th_config_reader_at(l->session_config) : l->model_at,
+		.agent = r->ask.judge ? 0 : l->speaks, /* only the first has one */
+		.model_at = r->ask.reader  ? th_config_reader_at(l->session_config)
+			    : r->ask.judge ? th_config_judge_at(&l->team_config)
+					   : l->model_at,
 		.grounder = kind->own_key,
 		.settings = l->session_config->agent->settings,
 		.path = th_buf_str(&r->path),

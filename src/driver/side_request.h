@@ -32,6 +32,7 @@ struct th_side_ask {
 	struct th_str base_url;
 	struct th_str content; /* of the message, JSON; borrowed for the call only */
 	bool reader;           /* it is the agent's `quarantine_model`, not the session's */
+	bool judge;            /* the same for `judge.model` of the first agent */
 	bool history;          /* the session's history precedes it; else it is the only message */
 	int64_t total_ms_max;  /* per attempt; 0: the limit of any request */
 	int64_t output_max;    /* maximum tokens of the answer, for the budget */

@@ -45,7 +45,7 @@ static inline bool th_ticket_eq(struct th_ticket a, struct th_ticket b)
 struct th_model_call {
 	const struct th_profile *profile;
 	size_t agent;    /* index of the agent in the team */
-	size_t model_at; /* 0: the agent's model, n: its fallback n-1 */
+	size_t model_at; /* 0: the agent's model, n: its fallback n-1; behind these its judge */
 	bool grounder;   /* the grounder of that model; it has its own key */
 	struct th_str base_url;
 	struct th_str path;    /* relative to base_url */

@@ -63,6 +63,7 @@
 	X(BUDGET, "budget", "A limit of the session was changed.")                               \
 	X(PLAN, "plan", "Plan mode begins, in which nothing is changed; or a person ends it.")   \
 	X(VERDICT, "verdict", "Whether the task is done, as the model judges it.")               \
+	X(ASKED, "asked", "Somebody asked the model something beside the task.")                 \
 	X(SESSION_CHANGED, "session_changed", "Its title or what is asked was changed.")         \
 	X(ERROR, "error", "The run failed.")                                                     \
 	X(FINAL, "final", "The agent's final output.")
@@ -400,6 +401,7 @@ struct th_str th_outcome_sentence(struct th_str text);
 	F(ev_guardrail, str, class, "class", 0, "the effect class of the call with these")       \
 	F(ev_guardrail, str, effect_id, "effect_id", 0, "a hook's, as in hook_started")          \
 	F(ev_guardrail, raw, info, "info", 0, "details of the guardrail's result")               \
+	F(ev_guardrail, raw, usage, "usage", 0, "a hook's that asks a model: what that took")    \
 	F(ev_guardrail, str, withheld, "withheld", 0,                                            \
 	  "output, tripped: text that replaces the withheld results; absent: a sentence that "   \
 	  "says so")
@@ -412,7 +414,9 @@ struct th_str th_outcome_sentence(struct th_str text);
 	  "as of its guardrail, which has the answer; absent: nobody waits for one")             \
 	F(ev_hook_started, str, agent, "agent", 0, "the agent that it is asked about")           \
 	F(ev_hook_started, str, call_id, "call_id", 0, "the call that it is asked about")        \
-	F(ev_hook_started, str, command, "command", TH_REQ, "its command line")                  \
+	F(ev_hook_started, str, type, "type", 0, "prompt: a model is asked; absent: a program")  \
+	F(ev_hook_started, str, command, "command", TH_REQ,                                      \
+	  "its command line, or the policy that the model is asked by")                          \
 	F(ev_hook_started, bool, async, "async", 0,                                              \
 	  "nobody waits for it; how it ended is in an event of the kind code")                   \
 	F(ev_hook_started, str, effect_id, "effect_id", TH_REQ, "as of an intent")               \
@@ -452,7 +456,8 @@ struct th_str th_outcome_sentence(struct th_str text);
 	F(ev_code, raw, answer, "answer", 0, "its answer, if any; see driver/callbacks.h")    \
 	F(ev_code, str, failed, "failed", 0, "hooks: why it failed")                          \
 	F(ev_code, bool, fails, "fails", 0, "a hook that failed: the run ends because of it") \
-	F(ev_code, str, effect_id, "effect_id", 0, "a program's, as in hook_started")
+	F(ev_code, str, effect_id, "effect_id", 0, "a program's, as in hook_started")         \
+	F(ev_code, raw, usage, "usage", 0, "a hook's that asks a model: what that took")
 
 #define TH_FIELDS_ev_mcp_tools(F)                                                               \
 	F(ev_mcp_tools, str, server, "server", TH_REQ, "name of the server in the agent file")  \
@@ -586,6 +591,13 @@ struct th_str th_outcome_sentence(struct th_str text);
 	F(ev_plan, bool, on, "on", TH_REQ | TH_EMIT, "plan mode begins, or ends") \
 	F(ev_plan, str, by, "by", 0, "who says so")
 
+#define TH_FIELDS_ev_asked(F)                                            \
+	F(ev_asked, str, by, "by", 0, "who asked")                       \
+	F(ev_asked, str, question, "question", TH_REQ, "what was asked") \
+	F(ev_asked, str, answer, "answer", 0, "what the model said")     \
+	F(ev_asked, str, failed, "failed", 0, "why there is no answer")  \
+	F(ev_asked, raw, usage, "usage", 0, "usage of the request")
+
 #define TH_FIELDS_ev_verdict(F)                                                           \
 	F(ev_verdict, int, round, "round", TH_REQ, "number of the verdict in this task")  \
 	F(ev_verdict, bool, complete, "complete", TH_EMIT, "whether the task is done")    \
@@ -593,6 +605,7 @@ struct th_str th_outcome_sentence(struct th_str text);
 	  "how likely it is that it is done, 0 to 1")                                     \
 	F(ev_verdict, raw, missing, "missing", 0, "what is missing: a list of sentences") \
 	F(ev_verdict, str, failed, "failed", 0, "why there is no verdict")                \
+	F(ev_verdict, str, model, "model", 0, "who judged, where it is another model")    \
 	F(ev_verdict, raw, usage, "usage", 0, "usage of the request")
 
 #define TH_FIELDS_ev_error(F)                                            \
@@ -642,6 +655,7 @@ TH_STRUCT(ev_input_done)
 TH_STRUCT(ev_state_changed)
 TH_STRUCT(ev_budget)
 TH_STRUCT(ev_plan)
+TH_STRUCT(ev_asked)
 TH_STRUCT(ev_verdict)
 TH_STRUCT(ev_session_changed)
 TH_STRUCT(ev_error)
@@ -659,7 +673,7 @@ extern const struct th_table th_ev_session_created_table, th_ev_session_forked_t
     th_ev_delegation_waits_table, th_ev_delegation_finished_table, th_ev_code_table,
     th_ev_items_added_table, th_ev_items_removed_table, th_ev_condensation_table,
     th_ev_condensation_requested_table, th_ev_state_changed_table, th_ev_budget_table,
-    th_ev_plan_table, th_ev_verdict_table, th_ev_session_changed_table, th_ev_error_table,
-    th_ev_final_table;
+    th_ev_plan_table, th_ev_verdict_table, th_ev_asked_table, th_ev_session_changed_table,
+    th_ev_error_table, th_ev_final_table;
 
 #endif

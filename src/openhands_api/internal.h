@@ -20,6 +20,7 @@ extern const char th_oh_doc[]; /* docs.c */
 struct th_oh_act;
 struct th_oh_command;
 struct th_oh_held;
+struct th_oh_question;
 struct th_oh_socket;
 
 struct th_oh {
@@ -27,7 +28,8 @@ struct th_oh {
 	struct th_door door;
 	struct th_oh_held *held; /* the one that was used last is first */
 	struct th_oh_socket *sockets;
-	struct th_oh_act *acts;         /* commands under way */
+	struct th_oh_act *acts; /* commands under way */
+	struct th_oh_question *questions;
 	struct th_oh_command *commands; /* those of /api/bash, also the ended ones */
 };
 
@@ -123,6 +125,10 @@ void th_oh_acts_free(struct th_oh *o);
 /* As one word of a line for a shell. */
 void th_oh_quote(struct th_str text, struct th_buf *out);
 
+/* ---- ask.c ---- */
+
+void th_oh_questions_free(struct th_oh *o);
+
 /* ---- commands.c ---- */
 
 void th_oh_commands_free(struct th_oh *o);
@@ -137,6 +143,7 @@ void th_oh_sockets_free(struct th_oh *o);
 
 /* ---- handlers ---- */
 
+th_access_fn th_oh_ask;                                                  /* ask.c */
 th_access_fn th_oh_begin;                                                /* begin.c */
 th_access_fn th_oh_search;                                               /* info.c */
 th_access_fn th_oh_events, th_oh_events_count, th_oh_event, th_oh_final; /* events.c */

@@ -103,19 +103,20 @@ static enum th_code check_computer(const struct making *m, const struct th_profi
 	return TH_OK;
 }
 
-/* A model that gets nothing of the session but texts to read. */
-static enum th_code choose_reader(const struct making *m, size_t at, struct th_err *err)
+/* A model that gets nothing of the session but texts to read: it needs no computer, and of a server
+ * what any model does. */
+static enum th_code choose_beside(const struct making *m, size_t at, struct th_str name,
+				  struct th_err *err)
 {
 	struct th_resolved_model *c = &m->all->list[at];
 	struct th_composed alone;
 	struct th_match match;
-	enum th_code code = th_model_compose(m->config ? &m->config->profiles : NULL,
-					     m->agent->quarantine_model, &alone, &match, err);
+	enum th_code code =
+	    th_model_compose(m->config ? &m->config->profiles : NULL, name, &alone, &match, err);
 
 	if (!code &&
 	    (match.profile->computer == TH_COMPUTER_CLICK || alone.grounder || alone.marks))
-		code = th_fail(err, TH_EUSAGE, "%.*s is no model that only reads",
-			       TH_FMT(m->agent->quarantine_model));
+		code = th_fail(err, TH_EUSAGE, "%.*s is no model that only reads", TH_FMT(name));
 	if (code)
 		return code;
 	c->profile = match.profile;
@@ -177,8 +178,8 @@ enum th_code th_resolved_models_of(const struct th_config *config, struct th_hum
 {
 	struct making m = { config, person, agent, a, ret };
 	const char *fault, *member;
+	size_t reads, judges, at = 0;
 	enum th_code code;
-	size_t at = 0;
 
 	if (!agent->model.len)
 		return th_fail(err, TH_EUSAGE,
@@ -193,7 +194,9 @@ enum th_code th_resolved_models_of(const struct th_config *config, struct th_hum
 	fault = th_agent_fallback_fault(agent, &at);
 	if (fault)
 		return th_fail(err, TH_EUSAGE, "fallback[%zu] %s", at, fault);
-	ret->count = 1 + agent->fallback.count + (agent->quarantine_model.len != 0);
+	reads = agent->quarantine_model.len != 0;
+	judges = agent->judge && agent->judge->model.len != 0;
+	ret->count = 1 + agent->fallback.count + reads + judges;
 	ret->list = th_arena_array(a, ret->count, sizeof(*ret->list));
 	ret->keys = th_arena_array(a, ret->count, sizeof(*ret->keys));
 	if (!ret->list || !ret->keys)
@@ -204,10 +207,12 @@ enum th_code th_resolved_models_of(const struct th_config *config, struct th_hum
 		if (code)
 			code = th_prefix(err, code, "fallback");
 	}
-	if (!code && agent->quarantine_model.len) {
-		code = choose_reader(&m, ret->count - 1, err);
-		if (code)
-			code = th_prefix(err, code, "quarantine_model");
-	}
+	if (!code && reads)
+		code = th_prefix(
+		    err, choose_beside(&m, ret->count - 1 - judges, agent->quarantine_model, err),
+		    "quarantine_model");
+	if (!code && judges)
+		code = th_prefix(err, choose_beside(&m, ret->count - 1, agent->judge->model, err),
+				 "judge.model");
 	return code;
 }

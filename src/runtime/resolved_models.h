@@ -21,7 +21,8 @@ struct th_resolved_model_keys {
 };
 
 struct th_resolved_models {
-	/* The agent's model, then its fallback list, then its quarantine_model where it has one. */
+	/* The agent's model, then its fallback list, then its quarantine_model and judge.model
+	 * where it has them. */
 	struct th_resolved_model *list;
 	struct th_resolved_model_keys *keys;
 	size_t count;

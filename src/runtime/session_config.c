@@ -167,7 +167,13 @@ static enum th_code check_member(const struct th_runtime_session *s,
 static const struct th_resolved_model *reader_of(const struct th_agent *agent,
 						 const struct th_resolved_models *m)
 {
-	return agent->quarantine_model.len ? &m->list[m->count - 1] : NULL;
+	return agent->quarantine_model.len ? &m->list[1 + agent->fallback.count] : NULL;
+}
+
+static const struct th_resolved_model *judge_of(const struct th_agent *agent,
+						const struct th_resolved_models *m)
+{
+	return agent->judge && agent->judge->model.len ? &m->list[m->count - 1] : NULL;
 }
 
 /* What it does not say itself is as with the agent that begins: they share a place and a screen. */
@@ -273,6 +279,7 @@ enum th_code th_runtime_session_config(struct th_runtime_session *s, const struc
 		return code;
 	s->session_config.agent = &s->agent;
 	s->session_config.first = s->resolved_models.list[0];
+	s->session_config.judge = judge_of(&s->agent, &s->resolved_models);
 	s->session_config.fallback = s->resolved_models.list + 1;
 	s->session_config.reader = reader_of(&s->agent, &s->resolved_models);
 	if (th_script_code_init(&s->agent, &s->script))

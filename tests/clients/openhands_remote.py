@@ -65,6 +65,7 @@ def a_conversation():
     assert any(isinstance(e, MessageEvent) and e.source == "agent" for e in seen)
     assert c.state.agent.llm.model and c.state.persistence_dir is not None
     assert c.conversation_stats.get_combined_metrics().accumulated_token_usage.prompt_tokens > 0
+    assert c.ask_agent("How far?") == os.environ["SAID"] and len(texts(c)) == 2
     c.set_title("Counting")
     c.condense()
     c.run()  # nothing new was said

@@ -35,7 +35,7 @@ ALLOWED = [
     ("egress", "flow flow_want", "one connection in two parts: what it wants is decided, then its bytes are passed on or its refusal is said"),
     ("runtime", "children effects models runtime sessions", "runtime.c is the table of functions for the driver, and each finds its session there"),
     ("runtime", "human_model human_model_http", "the page shows the questions, and its answers are theirs"),
-    ("api", "call computing control hooks runtime session team watchers", "handles count references to each other, and all tell the application through one inbox"),
+    ("api", "ask call computing control hooks runtime session team watchers", "handles count references to each other, and all tell the application through one inbox"),
     ("sessions_api", "hold screen", "a person holds the desktop through a socket that shows it, and the socket tells who holds it"),
     ("sim", "children faults people runtime task team world", "the world moves its parts, and every part schedules in the world"),
     ("sim", "effects executor ledger", "the simulated executor, cut as the real one is"),

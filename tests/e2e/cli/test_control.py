@@ -127,6 +127,29 @@ class Judge(Control):
         self.assertIn("verdict    done, score 0.90", self.good("log", "n").out)
         self.assertIn("(judge: 2 requests", self.good("run", "-s", "n", "again").out)
 
+    def test_another_model_judges(self):
+        """It is told what was said and done as texts, with its own name in the log; the agent's model is not asked."""
+        rule = self.verdict(0.9, True)
+        rule["expect"] = [{"body": {"contains": "Two and two are four."}}, {"body": {"contains": "<EVENT"}}, {"body": {"not_contains": "\"tools\""}}]
+        self.rules(rule, {"parts": says("Two and two are four.")})
+        self.good("run", "-a", self.agent("judge: {model: gpt-5.4-mini}\n"), "-s", "n", "add two and two")
+        self.assertEqual([(v["complete"], v["model"], v["usage"]["requests"]) for v in self.of("n", "verdict")], [(True, "gpt-5.4-mini", 1)])
+        self.assertEqual([r["model"] for r in self.standin.requests()], ["gpt-5.4", "gpt-5.4-mini"])
+        self.assertEqual([r.get("expect_failed") for r in self.standin.requests()], [None, None])
+        self.assertIn("gpt-5.4-mini", self.good("log", "n").out)
+        self.bad(2, "judge.model", "run", "-a", self.agent("judge: {model: no-such/model}\n"), "-s", "m", "add")
+
+    def test_another_model_judges_a_long_task(self):
+        """What it is told has an end: of each item the first bytes."""
+        long = "y" * 60000
+        rule = self.verdict(0.9, True)
+        rule["expect"] = [{"body": {"contains": "BEGIN"}}, {"body": {"contains": "the last word"}}]
+        call = {"function_call": {"name": "shell", "arguments": {"command": "true"}}}
+        self.rules(rule, *[{"if": {"turns": {"equals": i}}, "parts": [{"text": long}, call]} for i in range(12)], {"parts": says("the last word")})
+        self.good("run", "-a", self.agent("judge: {model: gpt-5.4-mini}\n"), "-s", "n", "BEGIN")
+        self.assertEqual([v["complete"] for v in self.of("n", "verdict")], [True])
+        self.assertLess(self.standin.requests()[-1]["body_bytes"], 400000)
+
     def test_missing_then_done(self):
         no = self.verdict(0.2, False, "the file is empty")
         no["if"] = [no["if"], {"turns": {"max": 1}}]

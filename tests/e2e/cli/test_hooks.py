@@ -36,6 +36,8 @@ class Hooks(house.House):
         (self.folder / "agent.yaml").write_text(text)
 
     def run_rules(self, *rules, code=0, name="one", task="Begin."):
+        if self.standin:
+            self.standin.end()
         self.standin = house.Standin(self.folder, {"rules": list(rules) + [{"parts": [{"text": "Done."}]}]})
         self.env["OPENAI_BASE_URL"] = self.standin.url
         return self.good("run", "-a", self.folder / "agent.yaml", "-s", name, task, code=code)
@@ -167,7 +169,7 @@ class Hooks(house.House):
 
     def test_bad_files_are_refused_by_name(self):
         for file, words in (({"BogusEvent": []}, "Unknown event type 'BogusEvent'"),
-                            ({"stop": [{"hooks": [{"type": "prompt", "prompt": "x"}]}]}, "only command is"),
+                            ({"stop": [{"hooks": [{"type": "agent", "command": "x"}]}]}, "command and prompt are"),
                             ({"stop": [{"hooks": [{"command": "x", "timeout": 601}]}]}, "at most 600"),
                             ({"pre_tool_use": [{"matcher": "(?!shell).*", "hooks": [{"command": "x"}]}]}, "not supported"),
                             ({"stop": [{"hooks": [{"command": "x"}] * 33}]}, "at most 32"),
@@ -199,6 +201,70 @@ class Hooks(house.House):
         self.good("resume", "two")
         self.assertEqual((self.work / "runs").read_text(), "x\nx\n")
         self.assertFalse((self.work / "made.txt").exists())
+
+    def asked(self, answer, **more):
+        """What the model says that a policy is given to; it is given no tools and nothing of the session."""
+        return dict({"if": {"system": "The policy:\nNo files."}, "expect": [{"body": {"not_contains": "\"tools\""}}, {"body": {"not_contains": "Begin."}}],
+                     "parts": [{"text": answer if isinstance(answer, str) else json.dumps(answer)}]}, **more)
+
+    def test_a_model_decides_by_a_policy(self):
+        policy = {"type": "prompt", "prompt": "No files."}
+        self.hooks(file={"PreToolUse": [{"matcher": "shell", "hooks": [policy]}]})
+        no = self.asked({"decision": "deny", "reason": "it makes a file"})
+        no["expect"].append({"tail": "echo made > made.txt"})
+        self.run_rules(no, {"if": {"turns": {"equals": 0}}, "parts": [SHELL]},
+                       {"expect": [{"tool_output": {"nth": -1, "contains": "it makes a file"}}], "parts": [{"text": "Done."}]})
+        self.assertEqual(self.outcome()["status"], "refused")
+        self.assertFalse((self.work / "made.txt").exists())
+        started, guard = self.events("hook_started")[0]["data"], self.guardrails()[0]
+        self.assertEqual((started["type"], started["command"], started.get("journal")), ("prompt", "No files.", None))
+        self.assertEqual((guard["effect_id"], guard["usage"]["requests"]), (started["effect_id"], 1))
+        self.assertIn("(hook: 1 request", self.good("run", "-s", "one", "Again.").out)
+        self.run_rules(self.asked({"decision": "allow"}), {"if": {"turns": {"equals": 0}}, "parts": [SHELL]}, name="two")
+        self.assertTrue((self.work / "made.txt").exists())
+
+    def test_an_answer_that_is_none_is_a_failure(self):
+        answers = ("Yes.", {"decision": "perhaps"}, {"decision": "allow", "more": 1}, "```json\n{\"decision\": \"allow\"}\n```", {"reason": "x"})
+        for i, answer in enumerate(answers):
+            for fails in (False, True):
+                (self.work / "made.txt").unlink(missing_ok=True)
+                self.hooks(more='{"fail": %s}' % json.dumps(fails), pre_tool_use=[{"type": "prompt", "prompt": "No files."}])
+                name = "n%d%s" % (i, fails)
+                self.run_rules(self.asked(answer), {"if": {"turns": {"equals": 0}}, "parts": [SHELL]}, name=name)
+                self.assertEqual((self.work / "made.txt").exists(), not fails, answer)
+                self.assertIn("failed", self.guardrails(name)[0]["info"])
+
+    def test_a_model_is_asked_about_all_events(self):
+        policy = {"type": "prompt", "prompt": "No files."}
+        self.hooks(session_start=[policy], user_prompt_submit=[policy], pre_tool_use=[policy], post_tool_use=[policy], stop=[policy], session_end=[policy])
+        self.run_rules(self.asked({"decision": "allow"}, expect=[]), {"if": {"turns": {"equals": 0}}, "parts": [SHELL]})
+        self.assertEqual(sorted(e["data"]["event"] for e in self.events("hook_started")),
+                         ["post_tool_use", "pre_tool_use", "session_end", "session_start", "stop", "user_prompt_submit"])
+        (end,) = self.events("code")
+        self.assertEqual((end["data"]["use"], end["data"]["usage"]["requests"]), ("session_end", 1))
+        self.run_rules(self.asked({"decision": "deny", "reason": "no such words"}, expect=[]), code=1, name="two")
+        self.assertIn("no such words", self.good("log", "two").out)
+
+    def test_a_model_is_asked_again_after_a_kill(self):
+        self.hooks(pre_tool_use=[{"type": "prompt", "prompt": "No files."}])
+        slow = self.asked({"decision": "allow"}, faults=[{"delay": 60}])
+        self.standin = house.Standin(self.folder, {"rules": [slow, {"if": {"turns": {"equals": 0}}, "parts": [SHELL]}, {"parts": [{"text": "Done."}]}]})
+        self.env["OPENAI_BASE_URL"] = self.standin.url
+        process = self.start("run", "-a", self.folder / "agent.yaml", "-s", "one", "Begin.")
+        self.wait_for(lambda: '"hook_started"' in self.thole("log", "one", "--json").out)
+        process.kill()
+        process.wait(house.SECONDS)
+        process.stdout.close()
+        process.stderr.close()
+        self.standin.end()
+        self.run_again(self.asked({"decision": "allow"}), {"if": {"turns": {"equals": 0}}, "parts": [SHELL]})
+        self.assertTrue((self.work / "made.txt").exists())
+        self.assertEqual(len(self.events("hook_started")), 1)
+
+    def run_again(self, *rules):
+        self.standin = house.Standin(self.folder, {"rules": list(rules) + [{"parts": [{"text": "Done."}]}]})
+        self.env["OPENAI_BASE_URL"] = self.standin.url
+        self.good("resume", "one")
 
     def test_another_prompt_is_looked_at_by_a_new_run_of_the_hook(self):
         """A task that was stopped in its hook leaves no answer for the next one."""

@@ -23,10 +23,10 @@ AGENT = {"kind": "Agent", "llm": {"model": "thole/default", "api_key": "a-key-of
 
 
 class Faces(serving.Served):
-    def begin(self, *more):
+    def begin(self, *more, rules=()):
         (self.folder / "config" / "thole" / "config.yaml").write_text(
             "executor_linger_s: 20\nserve:\n  models: [gpt-5.4]\n  strangers_per_second: 1000000\ntools: [shell, read_file, write_file]\n")
-        self.serve_rules(RULES)
+        self.serve_rules([*rules, *RULES])
         self.workspaces = self.folder / "workspaces"
         self.workspaces.mkdir(exist_ok=True)
         self.serve_http("--openhands", "127.0.0.1:0", "--workspaces", self.workspaces, *more)
@@ -236,7 +236,7 @@ class Conversations(Faces):
                 self.assertIn("detail", self.create(422, **more))
         self.assertEqual(self.create(agent={"kind": "Agent", "llm": {"model": "openai/gpt-5.4"}})["agent"]["llm"]["model"], "gpt-5.4")
         c = self.create()
-        for method, path in (("POST", "/secrets"), ("POST", "/ask_agent"), ("POST", "/navigate"), ("POST", "/switch_llm"), ("POST", "/goal")):
+        for method, path in (("POST", "/secrets"), ("POST", "/navigate"), ("POST", "/switch_llm"), ("POST", "/goal")):
             self.assertEqual(self.call(method, self.path(c, path), {}).status, 501, path)
         for path in ("/api/file/create_directory", "/api/settings", "/api/profiles/x"):
             self.assertEqual(self.call("POST", path, {}).status, 501, path)

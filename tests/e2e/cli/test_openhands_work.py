@@ -172,6 +172,31 @@ class Work(Faces):
         self.assertEqual(self.call("GET", self.path(d)).status, 404)
         self.assertFalse((self.workspaces / d["id"]).exists())
 
+    def test_a_question_beside(self):
+        rules = [{"if": {"tail": "which fails"}, "parts": [{"text": "x"}], "faults": [{"status": 400, "message": "no", "times": -1}]},
+                 {"if": {"tail": "beside the task"}, "expect": [{"tail": "How far?"}], "parts": [{"text": "Half of it."}]}]
+        self.begin(rules=rules)
+        c = self.create()
+        self.say(c, "count")
+        self.run_on(c, "finished")
+        before, asked = self.told(c), len(self.standin.requests())
+        self.assertEqual(self.good_call("POST", self.path(c, "/ask_agent"), {"question": "How far?"}), {"response": "Half of it."})
+        self.assertEqual(self.told(c), before)
+        self.assertEqual(self.status(c), "finished")
+        (event,) = [e["data"] for e in map(json.loads, self.good("log", c["id"], "--json").out.splitlines()) if e["kind"] == "asked"]
+        self.assertEqual((event["by"], event["question"], event["answer"], event["usage"]["requests"]), ("alice", "How far?", "Half of it.", 1))
+        self.assertIn("How far?: Half of it.", self.good("log", c["id"]).out)
+        # Neither is in what the model sees next.
+        self.say(c, "count")
+        self.run_on(c, "finished")
+        self.assertEqual(len(self.standin.requests()), asked + 2)
+        for wrong in ({}, {"question": ""}, {"question": "a\0"}, {"question": "x" * 65537}):
+            self.assertEqual(self.call("POST", self.path(c, "/ask_agent"), wrong).status, 422)
+        self.assertEqual(self.call("POST", self.path(c, "/ask_agent"), {"question": "How far?"}, who="bob").status, 404)
+        self.assertEqual(self.call("POST", self.path(c, "/ask_agent"), {"question": "one which fails"}).status, 500)
+        self.say(c, "slow", run=True)
+        self.assertEqual(self.call("POST", self.path(c, "/ask_agent"), {"question": "How far?"}).status, 409)
+
     def test_only_where_the_agent_has_a_shell(self):
         agents = self.folder / "agents"
         agents.mkdir()

@@ -132,6 +132,44 @@ static void test_control(void **state)
 	GOOD(thole_runtime_free(rt));
 }
 
+static void on_answer(void *ctx, struct thole_session *s, const char *answer, const char *why)
+{
+	struct desk *d = ctx;
+
+	(void)s;
+	snprintf(d->text, sizeof(d->text), "%s", answer ? answer : why);
+	d->done++;
+}
+
+/* A question beside the task, to a model that is not there. */
+static void test_ask(void **state)
+{
+	struct thole_runtime *rt = runtime_at("http://127.0.0.1:1/v1", "memory:");
+	struct thole_agent *agent = agent_of("asked");
+	struct thole_session *s = NULL;
+	struct desk d = { 0 };
+	char *too_long = calloc(1, 65538);
+
+	(void)state;
+	assert_non_null(too_long);
+	memset(too_long, 'x', 65537);
+	GOOD(thole_agent_set_json(agent, "limits", "{\"model_attempts\":1}", &error));
+	GOOD(thole_session_new(rt, agent, "asked", &s, &error));
+	thole_agent_free(agent);
+	BAD(THOLE_EUSAGE, thole_session_ask(NULL, "ann", "why?", on_answer, &d, &error));
+	BAD(THOLE_EUSAGE, thole_session_ask(s, "ann", "why?", NULL, &d, &error));
+	BAD(THOLE_EUSAGE, thole_session_ask(s, "", "why?", on_answer, &d, &error));
+	BAD(THOLE_EUSAGE, thole_session_ask(s, "ann", "", on_answer, &d, &error));
+	BAD(THOLE_ELIMIT, thole_session_ask(s, "ann", too_long, on_answer, &d, &error));
+	GOOD(thole_session_ask(s, "ann", "why?", on_answer, &d, &error));
+	BAD(THOLE_EBUSY, thole_session_ask(s, "ann", "why?", on_answer, &d, &error));
+	spin(rt, &d.done, 1);
+	assert_non_null(strstr(d.text, "127.0.0.1"));
+	assert_int_equal(thole_session_state(s), THOLE_IDLE);
+	free(too_long);
+	GOOD(thole_runtime_free(rt));
+}
+
 /* What it refuses; what it does is tried with an executor (tests/e2e/cli/test_openhands_work.py).
  */
 static void test_command(void **state)
@@ -180,7 +218,8 @@ static void test_command(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_control),
-					    cmocka_unit_test(test_command) };
+					    cmocka_unit_test(test_command),
+					    cmocka_unit_test(test_ask) };
 
 	return cmocka_run_group_tests(tests, away_from_home, NULL);
 }
