@@ -25,7 +25,7 @@
 static size_t passed, failed, not_run;
 /* Each decodes the whole stream. */
 #ifdef TH_SANITIZED
-static size_t splits = 100;
+static size_t splits = 25;
 #else
 static size_t splits = 2000;
 #endif

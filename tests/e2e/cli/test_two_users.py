@@ -4,7 +4,7 @@
 A session, response, conversation, task or picture of the other user, and a name that nobody has, must give the same answer but for the name, at
 every route of the OpenAPI document and in the words of MCP and A2A; lists, what waits and what was used have one's own alone. Some requests are by
 token, some by a browser's login. Requests that only look go out together, of both users at once. TH_WALK says how many requests (100,000;
-10,000,000 with TH_TORTURE), TH_WALK_SEED where it begins.
+10,000 on a sanitizer's build, 10,000,000 with TH_TORTURE), TH_WALK_SEED where it begins.
 """
 
 import collections
@@ -20,7 +20,8 @@ import zlib
 import pipeline
 import serving
 
-REQUESTS = int(os.environ.get("TH_WALK", "10000000" if os.environ.get("TH_TORTURE") else "100000"))
+USUAL = "10000000" if os.environ.get("TH_TORTURE") else "10000" if os.environ.get("TH_SANITIZED") else "100000"
+REQUESTS = int(os.environ.get("TH_WALK", USUAL))
 SEED = int(os.environ.get("TH_WALK_SEED", "1"))
 USERS = ("alice", "bob")
 OTHER = {"alice": "bob", "bob": "alice"}
