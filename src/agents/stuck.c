@@ -34,16 +34,21 @@ static const struct th_stuck_rule openhands_v1[] = {
 };
 
 const struct th_stuck_rules th_stuck_rules[TH_STUCK_RULES_COUNT] = {
-	[TH_STUCK_RULES_THOLE] = { "thole",
-				   "rounds of up to 8 calls, errors, screens that stay the same, "
-				   "nothing new for long",
-				   thole, sizeof(thole) / sizeof(thole[0]), 0 },
-	[TH_STUCK_RULES_OPENHANDS_V0] = { "openhands_v0", "as OpenHands before its SDK",
-					  openhands_v0,
-					  sizeof(openhands_v0) / sizeof(openhands_v0[0]), 0,
+	[TH_STUCK_RULES_THOLE] = { .name = "thole",
+				   .summary = "rounds of up to 8 calls, errors, screens that stay "
+					      "the same, nothing new for long",
+				   .list = thole,
+				   .count = sizeof(thole) / sizeof(thole[0]) },
+	[TH_STUCK_RULES_OPENHANDS_V0] = { .name = "openhands_v0",
+					  .summary = "as OpenHands before its SDK",
+					  .list = openhands_v0,
+					  .count = sizeof(openhands_v0) / sizeof(openhands_v0[0]),
 					  .calls_are_after = true },
-	[TH_STUCK_RULES_OPENHANDS_V1] = { "openhands_v1", "as OpenHands' SDK", openhands_v1,
-					  sizeof(openhands_v1) / sizeof(openhands_v1[0]), 10,
+	[TH_STUCK_RULES_OPENHANDS_V1] = { .name = "openhands_v1",
+					  .summary = "as OpenHands' SDK",
+					  .list = openhands_v1,
+					  .count = sizeof(openhands_v1) / sizeof(openhands_v1[0]),
+					  .window = 10,
 					  .words_between = true },
 };
 
