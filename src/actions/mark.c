@@ -68,18 +68,18 @@ static bool is_same(const struct th_mark *old, const struct th_mark *new)
 	       th_str_find(th_str_of(old->name), th_str_of(new->name)) >= 0;
 }
 
-void th_marks_add(struct th_marks *m, struct th_size screen, enum th_mark_source source,
-		  struct th_rect box, struct th_str role, struct th_str name)
+struct th_mark *th_marks_add(struct th_marks *m, struct th_size screen, enum th_mark_source source,
+			     struct th_rect box, struct th_str role, struct th_str name)
 {
 	struct th_mark new = { .source = source };
 	int64_t right = (int64_t)box.x + box.width, bottom = (int64_t)box.y + box.height;
 
 	if (box.width <= 0 || box.height <= 0 || right > INT32_MAX || bottom > INT32_MAX)
-		return;
+		return NULL;
 	new.box = th_rect_clip(box, screen);
 	if (new.box.width < SIDE_MIN || new.box.height < SIDE_MIN ||
 	    area(new.box) * 10 > (int64_t)screen.width * screen.height * 9)
-		return;
+		return NULL;
 	clean(role, new.role, TH_MARK_ROLE_MAX);
 	clean(name, new.name, TH_MARK_NAME_MAX);
 	for (size_t i = 0; i < m->count; i++) {
@@ -89,12 +89,14 @@ void th_marks_add(struct th_marks *m, struct th_size screen, enum th_mark_source
 			continue;
 		if (!old->name[0])
 			memcpy(old->name, new.name, sizeof(old->name));
-		return;
+		return NULL;
 	}
-	if (m->count < TH_MARKS_MAX)
-		m->list[m->count++] = new;
-	else
+	if (m->count == TH_MARKS_MAX) {
 		m->left_out++;
+		return NULL;
+	}
+	m->list[m->count] = new;
+	return &m->list[m->count++];
 }
 
 /* ---- numbers ---- */
@@ -133,13 +135,12 @@ static bool is_taken(const struct th_marks *m, int32_t number)
 	return false;
 }
 
-void th_marks_number(struct th_marks *m, const struct th_marks *before, int32_t *last)
+void th_marks_number(struct th_marks *m, const struct th_marks *before, int32_t *last, int32_t most)
 {
 	qsort(m->list, m->count, sizeof(m->list[0]), compare);
 	for (size_t i = 0; i < m->count; i++) {
 		struct th_mark *new = &m->list[i];
 
-		new->number = 0;
 		for (size_t k = 0; before && k < before->count && !new->number; k++)
 			if (is_itself(&before->list[k], new) &&
 			    !is_taken(m, before->list[k].number))
@@ -147,7 +148,7 @@ void th_marks_number(struct th_marks *m, const struct th_marks *before, int32_t 
 	}
 	for (size_t i = 0; i < m->count; i++) {
 		while (!m->list[i].number) {
-			*last = *last % TH_MARK_NUMBER_MAX + 1;
+			*last = *last % most + 1;
 			/* There are far more numbers than elements of two pictures. */
 			if (!is_taken(m, *last) && !is_taken(before, *last))
 				m->list[i].number = *last;

@@ -34,15 +34,17 @@ struct th_marks {
 	size_t left_out; /* did not fit */
 };
 
-/* Takes any rectangle and any bytes.  What lies outside of the screen, or is nearly all of it, is
+/* Returns it, for its number where it has one already; NULL: it was passed over, or has no room.
+ * Takes any rectangle and any bytes.  What lies outside of the screen, or is nearly all of it, is
  * passed over; sources are to be added in their order: what another one has found at the same
  * place is passed over too, its name taken where there was none. */
-void th_marks_add(struct th_marks *m, struct th_size screen, enum th_mark_source source,
-		  struct th_rect box, struct th_str role, struct th_str name);
+struct th_mark *th_marks_add(struct th_marks *m, struct th_size screen, enum th_mark_source source,
+			     struct th_rect box, struct th_str role, struct th_str name);
 
-/* Puts them in reading order and numbers them: those of `before` (may be NULL) keep theirs, others
- * count on from *last. */
-void th_marks_number(struct th_marks *m, const struct th_marks *before, int32_t *last);
+/* Puts them in reading order and numbers those that have none: those of `before` (may be NULL) keep
+ * theirs, others count on from *last, up to `most` and then from 1. */
+void th_marks_number(struct th_marks *m, const struct th_marks *before, int32_t *last,
+		     int32_t most);
 
 /* [{"id","box":[x,y,width,height],"source","role"?,"name"?}, …] */
 void th_marks_print(const struct th_marks *m, struct th_jw *w);

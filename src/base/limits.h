@@ -121,9 +121,10 @@
 #define TH_OBSERVATION_LINES 200 /* of a file, in the look that follows an unknown outcome */
 #define TH_MARKS_MAX 300         /* elements marked on one picture */
 #define TH_MARKS_LISTED_MAX 100  /* told in words beside the picture */
-#define TH_MARK_NAME_MAX 80      /* bytes of an element's name for a model */
-#define TH_MARK_ROLE_MAX 24      /* of what it is */
-#define TH_MARK_NUMBER_MAX 999   /* then numbers begin again */
+#define TH_BROWSER_MARKS_ASKED_MAX 2000 /* elements of a page that are asked where they are */
+#define TH_MARK_NAME_MAX 80             /* bytes of an element's name for a model */
+#define TH_MARK_ROLE_MAX 24             /* of what it is */
+#define TH_MARK_NUMBER_MAX 999          /* then numbers begin again */
 
 /* wire, models */
 #define TH_SSE_LINE_MAX (16 * TH_MIB)          /* one line of an event stream */

@@ -142,6 +142,7 @@ const struct th_computer_kind th_computer_browser = {
 	.act = th_browser_act,
 	.settle = th_browser_settle,
 	.reset = th_browser_reset,
+	.marks = th_browser_marks,
 	.browse = th_browser_browse,
 	.browsed = th_browser_browsed,
 	.notice = notice,

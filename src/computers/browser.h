@@ -12,6 +12,7 @@
  *	browser_keys.c     keysyms as a page knows keys
  *	browser_steps.c    steps on the structure of pages (actions/browse.h)
  *	browser_page.c     snapshots, and elements by their number
+ *	browser_marks.c    elements on the screen, with the numbers of snapshots
  *	browser_log.c      console and network, as they were told
  *	browser_files.c    downloads, uploads, long texts: files of the workspace
  *
@@ -270,6 +271,9 @@ TH_NODISCARD enum th_code th_browser_element(struct th_browser *b, int64_t ref,
 /* Brings it onto the screen.  TH_EUSAGE: it cannot be seen. */
 TH_NODISCARD enum th_code th_browser_reach(struct th_browser *b, struct th_browser_element *e,
 					   struct th_err *err);
+/* Where it is now, `box` alone, on the screen or beside it.  TH_EUSAGE: it is hidden. */
+TH_NODISCARD enum th_code th_browser_box(struct th_browser *b, struct th_browser_element *e,
+					 struct th_err *err);
 /* A function of JavaScript with the element as `this`; its value is borrowed until the next call,
  * NULL where a dialog opened. */
 TH_NODISCARD enum th_code th_browser_on_element(struct th_browser *b,
@@ -315,6 +319,9 @@ enum th_code th_browser_drawn(struct th_computer *c, bool *ret, struct th_err *e
 enum th_code th_browser_live(struct th_computer *c, struct th_live_look *ret, struct th_err *err);
 void th_browser_mark(struct th_browser *b); /* what is drawn from now on counts as changed */
 void th_browser_see_deinit(struct th_browser *b);
+
+enum th_code th_browser_marks(struct th_computer *c, struct th_marks *m, int32_t **ret_last,
+			      struct th_err *err);
 
 /* ---- input ---- */
 

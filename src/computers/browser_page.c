@@ -295,25 +295,15 @@ static enum th_code frame_offset(struct th_browser *b, const char *session, doub
 	return TH_OK;
 }
 
-enum th_code th_browser_reach(struct th_browser *b, struct th_browser_element *e,
-			      struct th_err *err)
+enum th_code th_browser_box(struct th_browser *b, struct th_browser_element *e, struct th_err *err)
 {
 	const struct th_json *result;
 	double x = 0, y = 0, width = 0, height = 0, dx = 0, dy = 0;
-	struct th_jw *w = th_browser_begin(b, e->session, "DOM.scrollIntoViewIfNeeded");
+	struct th_jw *w = th_browser_begin(b, e->session, "DOM.getContentQuads");
 	bool found = false;
 
 	th_jw_kint(w, "backendNodeId", e->node);
 	enum th_code code = th_browser_call(b, &result, err);
-	if (code == TH_EIO)
-		return th_fail(err, TH_EUSAGE,
-			       "the element is not shown, or no longer on the page: take a "
-			       "snapshot");
-	if (code)
-		return code;
-	w = th_browser_begin(b, e->session, "DOM.getContentQuads");
-	th_jw_kint(w, "backendNodeId", e->node);
-	code = th_browser_call(b, &result, err);
 	if (code && code != TH_EIO)
 		return code;
 	struct th_json_iter it = th_json_iter(code ? NULL : th_json_get(result, "quads"));
@@ -328,6 +318,25 @@ enum th_code th_browser_reach(struct th_browser *b, struct th_browser_element *e
 	e->box = (struct th_rect){ (int32_t)(x + dx), (int32_t)(y + dy), (int32_t)width,
 				   (int32_t)height };
 	e->at = (struct th_point){ (int32_t)(x + dx + width / 2), (int32_t)(y + dy + height / 2) };
+	return TH_OK;
+}
+
+enum th_code th_browser_reach(struct th_browser *b, struct th_browser_element *e,
+			      struct th_err *err)
+{
+	const struct th_json *result;
+	struct th_jw *w = th_browser_begin(b, e->session, "DOM.scrollIntoViewIfNeeded");
+
+	th_jw_kint(w, "backendNodeId", e->node);
+	enum th_code code = th_browser_call(b, &result, err);
+	if (code == TH_EIO)
+		return th_fail(err, TH_EUSAGE,
+			       "the element is not shown, or no longer on the page: take a "
+			       "snapshot");
+	if (!code)
+		code = th_browser_box(b, e, err);
+	if (code)
+		return code;
 	/* Of what is larger than the screen, the part on it. */
 	struct th_rect seen = th_rect_clip(e->box, b->size);
 	if (!th_size_has(b->size, e->at) && seen.width > 0 && seen.height > 0)

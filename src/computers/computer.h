@@ -14,6 +14,7 @@
 
 #include "actions/action.h"
 #include "actions/browse.h"
+#include "actions/mark.h"
 #include "base/err.h"
 #include "base/field.h"
 #include "base/geom.h"
@@ -190,6 +191,11 @@ struct th_computer_kind {
 	/* The elements of its accessibility tree that are on the screen.  TH_EUNSUPPORTED: there is
 	 * none, and why.  NULL: this kind never has one. */
 	enum th_code (*tree)(struct th_computer *c, th_found_fn *fn, void *ctx, struct th_err *err);
+	/* Instead of `tree`, where its other tools name elements by numbers: adds those on the
+	 * screen with theirs.  *ret_last: the counter of these numbers, from which others count on,
+	 * without an end.  NULL: they are named by none. */
+	enum th_code (*marks)(struct th_computer *c, struct th_marks *m, int32_t **ret_last,
+			      struct th_err *err);
 	/* Releases every button and key that is down. */
 	enum th_code (*reset)(struct th_computer *c, struct th_act_result *ret, struct th_err *err);
 	/* A step on the structure of pages.  What it found is appended to `out`; *ret_started as of

@@ -25,8 +25,8 @@ struct th_marked {
 	struct th_loop *loop;       /* for the moment of a search */
 	struct th_fetcher *fetcher; /* the same */
 	struct th_marks now, before;
-	int32_t last;
-	bool known; /* `now` is of the picture with this digest */
+	int32_t last, *counter; /* counter: the computer's own; NULL: last is */
+	bool known;             /* `now` is of the picture with this digest */
 	struct th_digest digest;
 	uint8_t *copy, *scaled;
 	size_t copy_size, scaled_size;
@@ -312,7 +312,10 @@ static enum th_code search(struct th_marked *m, struct th_computer *c, struct th
 	m->now = (struct th_marks){ 0 };
 	m->source = TH_MARK_TREE;
 	m->scale = 1;
-	if (c->kind->tree)
+	m->counter = NULL;
+	if (c->kind->marks)
+		tree = c->kind->marks(c, &m->now, &m->counter, &why);
+	else if (c->kind->tree)
 		tree = c->kind->tree(c, on_found, m, &why);
 	if (tree == TH_ECANCELED) {
 		*err = why;
@@ -322,7 +325,9 @@ static enum th_code search(struct th_marked *m, struct th_computer *c, struct th
 		begin(m, TH_HTTP_BODY_MAX);
 		code = ask_parser(m, png, err);
 	}
-	if (code && code != TH_ECANCELED && (!m->parser || tree)) {
+	/* What the computer names itself needs no reading. */
+	if (code && code != TH_ECANCELED && (!m->parser || tree) &&
+	    !(m->counter && m->now.count > 0)) {
 		begin(m, TH_OCR_OUTPUT_MAX);
 		code = read_picture(m, screen, &why);
 		if (code == TH_ECANCELED || !m->parser)
@@ -351,7 +356,8 @@ static enum th_code find(struct th_marked *m, struct th_computer *c,
 	m->loop = th_loop_free(m->loop);
 	if (code)
 		return code;
-	th_marks_number(&m->now, &m->before, &m->last);
+	th_marks_number(&m->now, &m->before, m->counter ?: &m->last,
+			m->counter ? INT32_MAX : TH_MARK_NUMBER_MAX);
 	m->digest = whole->digest;
 	m->known = true;
 	return TH_OK;

@@ -5,7 +5,9 @@
  *
  * Elements come from the computer's accessibility tree where it has one, from
  * an OmniParser server where one is named, else from reading the picture with
- * the program `tesseract`, or one that is called as that is.  One that is not
+ * the program `tesseract`, or one that is called as that is.  A computer whose other
+ * tools name elements by numbers (a browser) gives its own, and its picture is read
+ * only where it has none.  One that is not
  * there is passed over; when none of them is, the error says what to install.
  * Belongs to the display process: the programs it starts are confined as that is.
  */

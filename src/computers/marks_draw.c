@@ -57,7 +57,11 @@ static void digit(const struct th_pixels *to, int32_t left, int32_t top, int whi
 static void plate(const struct th_pixels *to, struct th_rect box, int32_t number, int32_t scale,
 		  const uint8_t colour[static 3])
 {
-	int32_t count = number > 99 ? 3 : number > 9 ? 2 : 1;
+	int32_t count = 1;
+
+	for (int32_t rest = number; rest > 9; rest /= 10)
+		count++;
+
 	int32_t width = count * (DIGIT_WIDTH + 1) * scale - scale + 2 * PLATE_EDGE;
 	int32_t height = DIGIT_HEIGHT * scale + 2 * PLATE_EDGE;
 	int32_t left = TH_MAX(TH_MIN(box.x, to->size.width - width), 0);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The browser as a screen: pointer and keys as from a device, dialogs, drags of data; nothing is left of it."""
 
+import re
 import unittest
 
 import house_browser
@@ -42,6 +43,21 @@ class Pixels(house_browser.Browsed):
     def test_drag(self):
         self.browse("drag", [computer({"type": "drag", "path": [{"x": 150, "y": 130}, {"x": 500, "y": 150}]})], say("Done."))
         self.assertEqual(self.site.done("drag"), [["dropped", "card"]])
+
+    def test_marks(self):
+        """omni+PLANNER: the marks of a picture are the elements of a snapshot, under the same numbers, in frames too; a click by one of them."""
+        agent = self.folder / "agent.yaml"
+        agent.write_text(house_browser.AGENT % (self.site.url + "/frames", "model: omni+human/human\ntools: [browser]\n"))
+        self.good("run", "-a", agent, "-s", "m", "look", stdin='browser {"action": "snapshot"}\nscreenshot\nbrowser {"action": "snapshot"}\ndone seen\n')
+        before, seen, after = [e["data"]["output"] for e in self.events("m") if e["kind"] == "outcome"]
+        elements = dict(re.findall(r'\[(\d+) (\w+(?: "[^"]*")?)', after[0]["text"] if isinstance(after, list) else after))
+        marks = dict(line.split(" ", 1) for line in seen[0]["text"].splitlines()[1:])
+        self.assertEqual(sorted(marks.values()), 2 * ['button "Inner button"'] + 2 * ['textbox "Field"'])
+        self.assertEqual(marks, elements)
+        places = {str(e["id"]): e["box"] for e in seen[1]["elements"]}
+        far = max((n for n in marks if "button" in marks[n]), key=lambda n: places[n][1])  # of another process
+        self.good("run", "-s", "m", "press", stdin="click #%s\ndone pressed\n" % far)
+        self.assertEqual(self.site.did, [{"page": "inner", "what": "inner", "more": "localhost"}])
 
 
 if __name__ == "__main__":

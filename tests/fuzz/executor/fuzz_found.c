@@ -24,7 +24,7 @@ static void check(struct th_marks *m)
 	struct th_jw w = th_jw(&list);
 	int32_t last = 0;
 
-	th_marks_number(m, NULL, &last);
+	th_marks_number(m, NULL, &last, TH_MARK_NUMBER_MAX);
 	th_marks_print(m, &w);
 	for (size_t i = 0; i < m->count; i++) {
 		struct th_point p;

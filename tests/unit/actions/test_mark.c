@@ -99,7 +99,7 @@ static void numbers_stay(void **state)
 	add(TH_MARK_TREE, 500, 10, 50, 20, "button", "right");
 	add(TH_MARK_TREE, 10, 10, 50, 20, "button", "left");
 	add(TH_MARK_TREE, 10, 50, 50, 20, "button", "below");
-	th_marks_number(&m, NULL, &last);
+	th_marks_number(&m, NULL, &last, TH_MARK_NUMBER_MAX);
 	assert_int_equal(number_of("left"), 1);
 	assert_int_equal(number_of("right"), 2);
 	assert_int_equal(number_of("below"), 3);
@@ -108,10 +108,36 @@ static void numbers_stay(void **state)
 	add(TH_MARK_TREE, 10, 0, 50, 9, "button", "new");
 	add(TH_MARK_TREE, 12, 52, 51, 20, "button", "below");
 	add(TH_MARK_TREE, 500, 30, 50, 20, "button", "right"); /* moved */
-	th_marks_number(&m, &before, &last);
+	th_marks_number(&m, &before, &last, TH_MARK_NUMBER_MAX);
 	assert_int_equal(number_of("below"), 3);
 	assert_int_equal(number_of("new"), 4);
 	assert_int_equal(number_of("right"), 5);
+}
+
+/* One that has a number keeps it, whatever was there before; others count on behind all of them. */
+static void given_numbers_stay(void **state)
+{
+	int32_t last = 40;
+	struct th_mark *mark;
+
+	(void)state;
+	add(TH_MARK_TREE, 10, 10, 50, 20, "button", "a");
+	th_marks_number(&m, NULL, &last, TH_MARK_NUMBER_MAX);
+	assert_int_equal(number_of("a"), 41);
+	before = m;
+	memset(&m, 0, sizeof(m));
+	mark = th_marks_add(&m, SCREEN, TH_MARK_TREE, (struct th_rect){ 10, 10, 50, 20 },
+			    TH_STR("button"), TH_STR("a"));
+	assert_non_null(mark);
+	mark->number = 1000000;
+	assert_null(th_marks_add(&m, SCREEN, TH_MARK_OCR, (struct th_rect){ 11, 10, 50, 20 },
+				 TH_STR("text"), TH_STR("a")));
+	add(TH_MARK_OCR, 10, 50, 50, 20, "text", "b");
+	last = 1000000;
+	th_marks_number(&m, &before, &last, INT32_MAX);
+	assert_int_equal(number_of("a"), 1000000);
+	assert_int_equal(number_of("b"), 1000001);
+	assert_int_equal(last, 1000001);
 }
 
 static void numbers_begin_again(void **state)
@@ -120,16 +146,16 @@ static void numbers_begin_again(void **state)
 
 	(void)state;
 	add(TH_MARK_TREE, 10, 10, 50, 20, "button", "a");
-	th_marks_number(&m, NULL, &last);
+	th_marks_number(&m, NULL, &last, TH_MARK_NUMBER_MAX);
 	assert_int_equal(number_of("a"), TH_MARK_NUMBER_MAX);
 	before = m;
 	add(TH_MARK_TREE, 10, 50, 50, 20, "button", "b");
-	th_marks_number(&m, &before, &last);
+	th_marks_number(&m, &before, &last, TH_MARK_NUMBER_MAX);
 	assert_int_equal(number_of("b"), 1);
 	last = TH_MARK_NUMBER_MAX - 1;
 	before = m;
 	add(TH_MARK_TREE, 10, 90, 50, 20, "button", "c");
-	th_marks_number(&m, &before, &last);
+	th_marks_number(&m, &before, &last, TH_MARK_NUMBER_MAX);
 	assert_int_equal(number_of("c"), 2); /* the last and the first are in use */
 }
 
@@ -146,7 +172,7 @@ static void no_more_than_there_is_room_for(void **state)
 	add(TH_MARK_OCR, 0, 700, 10, 10, "text", "");
 	assert_int_equal(m.count, TH_MARKS_MAX);
 	assert_int_equal(m.left_out, 1);
-	th_marks_number(&m, NULL, &last);
+	th_marks_number(&m, NULL, &last, TH_MARK_NUMBER_MAX);
 	th_marks_text(&m, TH_MARKS_MAX - 1, &out);
 	assert_non_null(strstr(out.ptr, "(and 1 more marks)"));
 	assert_non_null(strstr(out.ptr, "(1 more have no mark)"));
@@ -162,7 +188,7 @@ static void found_by_number(void **state)
 
 	(void)state;
 	add(TH_MARK_TREE, 100, 50, 80, 31, "button", "a \"quoted\" name");
-	th_marks_number(&m, NULL, &last);
+	th_marks_number(&m, NULL, &last, TH_MARK_NUMBER_MAX);
 	th_marks_print(&m, &w);
 	assert_true(th_marks_find(th_buf_str(&out), 1, &p));
 	assert_int_equal(p.x, 140);
@@ -182,9 +208,13 @@ int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup(fn, setup)
 	const struct CMUnitTest tests[] = {
-		TEST(what_is_added),       TEST(names_are_clean_and_short),
-		TEST(seen_twice_is_one),   TEST(numbers_stay),
-		TEST(numbers_begin_again), TEST(no_more_than_there_is_room_for),
+		TEST(what_is_added),
+		TEST(names_are_clean_and_short),
+		TEST(seen_twice_is_one),
+		TEST(numbers_stay),
+		TEST(given_numbers_stay),
+		TEST(numbers_begin_again),
+		TEST(no_more_than_there_is_room_for),
 		TEST(found_by_number),
 	};
 
