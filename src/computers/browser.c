@@ -102,6 +102,14 @@ static enum th_code begin(struct th_browser *b, const struct th_computer_options
 	return code == TH_ECONN || code == TH_ECANCELED ? th_fail(err, code, "%s", why.msg) : TH_OK;
 }
 
+static struct th_str address(struct th_computer *c)
+{
+	struct th_browser *b = th_browser_of(c);
+	const struct th_browser_tab *tab = th_browser_tab_find(b, b->active);
+
+	return th_str_of(tab ? tab->url : "about:blank");
+}
+
 static enum th_code browser_open(const struct th_computer_options *options,
 				 struct th_computer **ret, struct th_err *err)
 {
@@ -142,6 +150,7 @@ const struct th_computer_kind th_computer_browser = {
 	.act = th_browser_act,
 	.settle = th_browser_settle,
 	.reset = th_browser_reset,
+	.address = address,
 	.marks = th_browser_marks,
 	.browse = th_browser_browse,
 	.browsed = th_browser_browsed,

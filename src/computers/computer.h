@@ -191,6 +191,9 @@ struct th_computer_kind {
 	/* The elements of its accessibility tree that are on the screen.  TH_EUNSUPPORTED: there is
 	 * none, and why.  NULL: this kind never has one. */
 	enum th_code (*tree)(struct th_computer *c, th_found_fn *fn, void *ctx, struct th_err *err);
+	/* The address of the page that is seen; borrowed until the next call.  NULL: this kind
+	 * shows no pages. */
+	struct th_str (*address)(struct th_computer *c);
 	/* Instead of `tree`, where its other tools name elements by numbers: adds those on the
 	 * screen with theirs.  *ret_last: the counter of these numbers, from which others count on,
 	 * without an end.  NULL: they are named by none. */

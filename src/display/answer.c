@@ -66,6 +66,8 @@ static enum th_code add_picture(struct th_display *d, const struct th_frame_imag
 	th_jw_kuint(&d->parts_w, "size", f->bytes.len);
 	th_jw_kint(&d->parts_w, "width", f->size.width);
 	th_jw_kint(&d->parts_w, "height", f->size.height);
+	if (d->computer && d->computer->kind->address)
+		th_jw_kstr(&d->parts_w, "url", d->computer->kind->address(d->computer));
 	if (marks) {
 		th_jw_key(&d->parts_w, TH_STR("elements"));
 		th_marks_print(marks, &d->parts_w);

@@ -159,6 +159,7 @@ enum th_code th_live_switch_agent(struct th_live *l, struct th_err *err)
 	l->instructed_turn = 0;
 	fit_instructions(l);
 	l->options.has_computer = session_config->has_computer;
+	l->options.has_pages = session_config->has_computer && session_config->has_pages;
 	l->options.screen = session_config->screen;
 	l->options.stream =
 	    !session_config->agent->settings || session_config->agent->settings->stream;

@@ -75,7 +75,7 @@ struct th_session_config {
 	const struct th_resolved_model *judge;  /* agent->judge->model; the same */
 	const struct th_tool_row *tools;
 	size_t tool_count;
-	bool has_computer;
+	bool has_computer, has_pages;       /* pages: as of th_request_options */
 	const struct th_tool_row *computer; /* a function of this process; NULL: the executor's */
 	struct th_size screen;
 	const struct th_callbacks *callbacks;    /* the agent's code; NULL: it has none */

@@ -149,6 +149,7 @@ struct th_request_options {
 	const struct th_tool_spec *tools;
 	size_t tool_count;
 	bool has_computer;
+	bool has_pages;        /* it shows pages of the web, and nothing else */
 	struct th_size screen; /* with has_computer */
 	struct th_size image;  /* the screen's pictures as they are sent: th_image_size */
 	bool stream;

@@ -14,6 +14,21 @@ static bool is_image(struct th_str part)
 	return th_str_is(th_gemini_raw_str(part, "type"), "image");
 }
 
+struct th_str th_gemini_address(struct th_str output)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(output);
+	struct th_str found = TH_STR("\"about:blank\""), url;
+
+	if (output.len && output.ptr[0] == '"')
+		return found;
+	while (th_json_raw_next(&it)) {
+		url = is_image(it.val) ? th_json_raw_get(it.val, "url") : TH_STR("");
+		if (th_str_starts(url, TH_STR("\"")))
+			found = url;
+	}
+	return found;
+}
+
 /* The picture that goes into the response: the last. */
 static struct th_str own_image(const struct th_request_options *o, struct th_str output)
 {
@@ -76,7 +91,7 @@ static void put_response(struct th_group_writer *x, const struct th_result *r, b
 	if (is_acknowledged(r))
 		th_jw_kbool(&x->w, "safety_acknowledgement", true);
 	if (th_gemini_is_browser(x->o) && is_computer(r)) /* a desktop has no page to name */
-		th_jw_kstr(&x->w, "url", TH_STR("about:blank"));
+		th_jw_kraw(&x->w, "url", th_gemini_address(r->output));
 }
 
 /*

@@ -22,6 +22,8 @@ struct th_dialect_context th_gemini_context(const struct th_request_options *o);
 
 /* A string member, still escaped, without its quotes; absent when it is none. */
 struct th_str th_gemini_raw_str(struct th_str object, const char *key);
+/* The address of the page on a result's last picture, a JSON string; "about:blank" without one. */
+struct th_str th_gemini_address(struct th_str output);
 
 /* {"inlineData":…} for a picture of ours; what stands for it when it is left out is a part of text.
  */

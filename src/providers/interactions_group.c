@@ -303,7 +303,7 @@ static void put_action_text(struct th_group_writer *x, const struct th_result *r
 	if (is_acknowledged(r))
 		th_jw_kbool(&w, "safety_acknowledgement", true);
 	if (th_gemini_is_browser(x->o)) /* a desktop has no page to name */
-		th_jw_kstr(&w, "url", TH_STR("about:blank"));
+		th_jw_kraw(&w, "url", th_gemini_address(r->output));
 	th_jw_object_end(&w);
 	th_jw_object(&x->w);
 	th_jw_kstr(&x->w, "type", TH_STR("text"));

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "computers/computer.h"
 #include "profiles/compose.h"
 #include "providers/human.h"
 #include "runtime/internal.h"
@@ -72,7 +73,10 @@ static enum th_code config_computer(struct th_runtime_session *s, const struct t
 {
 	const struct th_agent_computer *pc = s->agent.computer;
 
+	const struct th_computer_kind *kind = pc ? th_computer_find(pc->kind) : NULL;
+
 	s->session_config.has_computer = pc != NULL;
+	s->session_config.has_pages = kind && kind->browse;
 	if (!pc || !th_str_is(pc->kind, TH_COMPUTER_CUSTOM))
 		return TH_OK;
 	if (!start || !start->computer)

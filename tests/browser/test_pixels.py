@@ -22,7 +22,7 @@ class Pixels(house_browser.Browsed):
             ["changed", "Grüße, 世界!"], ["changed", "again"], ["clicked", True], ["context", None], ["double", None],
             ["key", "KeyK true"], ["scrolled", 300]])
         for outcome in outcomes:
-            self.assertTrue(any(p.get("type") == "image" and p["width"] == 800 and p["height"] == 600 for p in outcome["output"]), outcome)
+            self.assertTrue(any(p.get("type") == "image" and (p["width"], p["height"], p["url"]) == (800, 600, self.site.url + "/plain") for p in outcome["output"]), outcome)
             self.assertTrue(outcome["evidence"]["settled"], outcome)
 
     def test_dialogs(self):

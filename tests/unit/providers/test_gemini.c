@@ -11,6 +11,7 @@
 #include "providers/gemini.h"
 #include "providers/gemini_args.h"
 #include "providers/gemini_decoder.h"
+#include "providers/gemini_writer.h"
 
 static struct th_err err;
 
@@ -273,6 +274,39 @@ static void test_hole(void **state)
 	th_buf_deinit(&text);
 }
 
+/* A browser's result names the page of its last picture. */
+static void test_address(void **state)
+{
+	struct th_request_options o = { .has_computer = true,
+					.screen = { 100, 50 },
+					.image = { 100, 50 } };
+	struct th_buf out = TH_BUF_INIT(TH_MIB);
+	struct th_result r = {
+		.call_item = TH_STR("{\"type\":\"computer_call\",\"call_id\":\"a\",\"name\":"
+				    "\"click_at\",\"arguments\":\"{}\"}"),
+		.call_id = TH_STR("a"),
+		.output = TH_STR(
+		    "[{\"type\":\"text\",\"text\":\"ok\",\"url\":\"x:no\"},{\"type\":\"image\","
+		    "\"media_type\":\"image/png\",\"blob\":"
+		    "\"0000000000000000000000000000000000000000000000000000000000000000\","
+		    "\"url\":\"https://a.example/?q=\\\"1\\\"\"}]"),
+	};
+	struct th_group g = { .kind = TH_GROUP_RESULTS, .results = &r, .result_count = 1 };
+	struct th_hole hole;
+	size_t count;
+
+	(void)state;
+	o.profile = context(OLD, 100, 50).profile;
+	assert_int_equal(th_group_render(&o, &g, true, &out, &hole, 1, &count, &err), TH_OK);
+	assert_true(th_str_find(th_buf_str(&out),
+				TH_STR("\"url\":\"https://a.example/?q=\\\"1\\\"\"}")) > 0);
+	assert_true(th_str_find(th_buf_str(&out), TH_STR("x:no")) < 0);
+	assert_true(th_str_is(th_gemini_address(TH_STR("\"done\"")), "\"about:blank\""));
+	assert_true(th_str_is(th_gemini_address(TH_STR("[{\"type\":\"image\",\"url\":7}]")),
+			      "\"about:blank\""));
+	th_buf_deinit(&out);
+}
+
 /* Members of a candidate that no table knows are kept, as many as there is room for. */
 static void test_members_of_a_candidate(void **state)
 {
@@ -301,9 +335,13 @@ static void test_members_of_a_candidate(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trips), cmocka_unit_test(test_pixels),
-		cmocka_unit_test(test_calls),       cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_hole),        cmocka_unit_test(test_members_of_a_candidate),
+		cmocka_unit_test(test_round_trips),
+		cmocka_unit_test(test_pixels),
+		cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_address),
+		cmocka_unit_test(test_hole),
+		cmocka_unit_test(test_members_of_a_candidate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,6 +88,10 @@ static void take_options(struct th_str *head, struct th_request_options *o)
 			o->stream = false;
 			continue;
 		}
+		if (th_str_is(width, "pages")) {
+			o->has_pages = true;
+			continue;
+		}
 		assert_true(th_str_i64(width, &w) && th_str_i64(word, &h));
 		o->has_computer = true;
 		o->screen = (struct th_size){ (int32_t)w, (int32_t)h };
