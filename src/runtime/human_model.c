@@ -247,6 +247,11 @@ static void take_line(struct th_human_model *p, struct th_question *q, struct th
 	th_human_model_show(p);
 }
 
+static bool has_line(const struct th_human_model *p)
+{
+	return p->in.len > TH_HUMAN_LINE_MAX || th_str_find_char(th_buf_str(&p->in), '\n') >= 0;
+}
+
 /* The next whole line, or at the end of input what is left.  It is borrowed until more is read. */
 static bool next_line(struct th_human_model *p, struct th_buf *line)
 {
@@ -254,7 +259,7 @@ static bool next_line(struct th_human_model *p, struct th_buf *line)
 	size_t len = end >= 0 ? (size_t)end : p->in.len;
 	bool skip = p->skipping;
 
-	if (end < 0 && !(p->ended && p->in.len) && p->in.len <= TH_HUMAN_LINE_MAX)
+	if (!has_line(p) && !(p->ended && p->in.len))
 		return false;
 	th_buf_clear(line);
 	th_buf_add(line, th_str_n(p->in.ptr, len));
@@ -329,7 +334,9 @@ static void on_input(void *ctx, unsigned events TH_UNUSED)
 {
 	struct th_human_model *p = ctx;
 
-	read_more(p);
+	/* One who says all at once waits in his pipe: what is read has an end. */
+	if (!has_line(p))
+		read_more(p);
 	on_turn(p);
 }
 

@@ -135,7 +135,7 @@ class Ends(house.House):
         step = ["shell " + json.dumps({"command": "true & setsid true; true"})]
 
         def run(message, lines, *options):
-            self.good("run", *options, "-s", "many", message, stdin="\n".join(lines + ["done x"]) + "\n")
+            self.good("run", *options, "-s", "many", message, stdin="\n".join(lines + ["done x"]) + "\n", timeout=house.SECONDS + len(lines))
             pid = self.executor()
             return (len(os.listdir("/proc/%s/fd" % pid)), len(self.of_the_test()), len(list((self.folder / "runtime").rglob("*"))), len(list((self.folder / "state").rglob("spool/*"))), self.outside())
 

@@ -27,6 +27,12 @@ class Human(house.House):
             self.assertIn(words, ended.err)
         self.assertEqual(self.kinds("p").count("model_answered"), 3)
 
+    def test_much_at_once(self):
+        """One who has said all from the beginning, more than is held of it at a time: each line is taken, in its order."""
+        lines = ["shell echo %d >> file # %s" % (i, "x" * 1300) for i in range(90)]
+        self.assertIn("over", self.good("run", "-m", "human/human", "-s", "m", "count", stdin="\n".join(lines + ["done over"]) + "\n").out)
+        self.assertEqual((self.work / "file").read_text().split(), [str(i) for i in range(90)])
+
     def test_json_stays_json(self):
         ended = self.good("run", "--json", "-m", "human/human", "-s", "j", "say it", stdin="well\n")
         self.assertTrue(all(line.startswith("{") for line in ended.out.splitlines()), ended)
