@@ -67,6 +67,7 @@ struct search {
 	uint64_t end_ms, bytes;
 	size_t files, matched_files, matches, too_large, skipped;
 	bool full, late, cut; /* cut: more files or bytes than are looked at */
+	bool more;            /* a folder has more entries than are looked at */
 	struct hit *hits;
 	size_t hit_count, hit_space;
 	struct th_buf text, path, content;
@@ -258,7 +259,7 @@ static void names_read(struct search *s, int fd, struct names *ret)
 		    (d->d_name[0] == '.' && !s->args->all))
 			continue;
 		if (ret->count == TH_SEARCH_FOLDER_MAX) {
-			s->cut = true;
+			s->more = true;
 			break;
 		}
 		th_buf_add_char(&ret->bytes, kind);
@@ -455,7 +456,7 @@ static void put_ending(struct search *s)
 		th_buf_printf(&s->text,
 			      "\n[ended after %d s, its time limit: not all was looked at]",
 			      TH_SEARCH_MS_MAX / 1000);
-	if (s->cut)
+	if (s->cut || s->more)
 		th_buf_printf(&s->text, "\n[%zu files were looked at, and there are more]",
 			      s->files);
 	if (atomic_load(&s->cancelled))
@@ -502,7 +503,7 @@ static void worked(void *ctx)
 	th_jw_object(&w);
 	th_jw_kuint(&w, "matches", s->matches);
 	th_jw_kuint(&w, "files", s->files);
-	if (s->full || s->late || s->cut)
+	if (s->full || s->late || s->cut || s->more)
 		th_jw_kbool(&w, "cut", true);
 	th_jw_object_end(&w);
 	text = s->text;

@@ -3,6 +3,7 @@
  */
 #include "job.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 
 static void holds(const char *name, const char *content, size_t len)
@@ -337,6 +338,56 @@ static void takes_edits_back(void **state)
 	HOLDS("g", "c");
 }
 
+/* What can be taken back of all files together, in steps and in bytes; the oldest goes. */
+static void undo_has_its_room(void **state)
+{
+	char first[64] = "", name[64];
+	struct stat st;
+	int fd;
+
+	(void)state;
+	put("a", "x");
+	replace("a", "x", "y");
+	DIR *dir = fdopendir(openat(env.undo_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	assert_non_null(dir);
+	for (const struct dirent *d; (d = readdir(dir));)
+		if (d->d_name[0] != '.')
+			snprintf(first, sizeof(first), "%.60s", d->d_name);
+	closedir(dir);
+	assert_int_equal(fstatat(env.undo_fd, first, &st, 0), 0);
+	/* Others' steps, as many as leave room for one. */
+	for (int i = 2; i < TH_UNDO_ENTRIES_MAX; i++) {
+		snprintf(name, sizeof(name), "%016x-%s", (unsigned)i, first + 17);
+		name[17] = name[17] == '0' ? '1' : '0';
+		fd = openat(env.undo_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+		assert_true(fd >= 0);
+		th_fd_close(&fd);
+	}
+	put("b", "x");
+	replace("b", "x", "y");
+	assert_int_equal(faccessat(env.undo_fd, first, F_OK, 0), 0);
+	put("c", "x");
+	replace("c", "x", "y");
+	assert_int_equal(faccessat(env.undo_fd, first, F_OK, 0), -1);
+	assert_true(has(undo("a"), "No edit history found for a."));
+	assert_true(has(undo("b"), "undone successfully"));
+	assert_true(has(undo("c"), "undone successfully"));
+
+	/* One of them takes all bytes but those of one more. */
+	snprintf(name, sizeof(name), "%016x-%s", 3U, first + 17);
+	name[17] = name[17] == '0' ? '1' : '0';
+	fd = openat(env.undo_fd, name, O_WRONLY | O_CLOEXEC);
+	assert_int_equal(ftruncate(fd, (off_t)TH_UNDO_BYTES_MAX - st.st_size), 0);
+	replace("b", "x", "y");
+	assert_int_equal(faccessat(env.undo_fd, name, F_OK, 0), 0);
+	assert_true(has(undo("b"), "undone successfully"));
+	assert_int_equal(ftruncate(fd, (off_t)TH_UNDO_BYTES_MAX - st.st_size + 1), 0);
+	replace("b", "x", "y");
+	assert_int_equal(faccessat(env.undo_fd, name, F_OK, 0), -1);
+	assert_true(has(undo("b"), "undone successfully"));
+	th_fd_close(&fd);
+}
+
 /* ---- several at once, and after a crash ---- */
 
 static size_t many_done;
@@ -449,6 +500,7 @@ int main(void)
 		TEST(shows_lines),
 		TEST(says_what_others_changed),
 		TEST(takes_edits_back),
+		TEST(undo_has_its_room),
 		TEST(edits_hold_in_their_order),
 		TEST(a_probe_decides),
 		TEST(looking_is_a_read),

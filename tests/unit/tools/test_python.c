@@ -214,6 +214,17 @@ static void installs_names_only(void **state)
 	assert_true(has(run.text.ptr, "-m\npip\ninstall\n--target\n.thole-python\n"));
 	assert_true(has(run.text.ptr, "\n--\nnumpy>=1.2,<3\na_b[c]\n[installed; "));
 	assert_int_equal(run.status, TH_OUTCOME_DONE);
+	for (int more = 0; more < 2; more++) {
+		TH_CLEANUP(th_buf_deinit) struct th_buf arguments = TH_BUF_INIT(4096);
+
+		th_buf_add_cstr(&arguments, "{\"packages\":[\"a\"");
+		for (int i = 1; i < TH_PYTHON_PACKAGES_MAX + more; i++)
+			th_buf_add_cstr(&arguments, ",\"b\"");
+		th_buf_add_cstr(&arguments, "]}");
+		tool("python_install", arguments.ptr);
+		assert_int_equal(run.status, more ? TH_OUTCOME_REFUSED : TH_OUTCOME_DONE);
+		assert_int_equal(has(run.text.ptr, "at most 32 packages at once"), more);
+	}
 }
 
 static const struct CMUnitTest always[] = {

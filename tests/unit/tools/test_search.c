@@ -133,6 +133,48 @@ static void is_bounded(void **state)
 	th_buf_deinit(&arguments);
 }
 
+/* Folders inside each other, and entries of one folder, at their edges. */
+static void large_trees(void **state)
+{
+	struct th_buf path = TH_BUF_INIT(8 * TH_KIB);
+	char name[16];
+
+	(void)state;
+	for (size_t i = 1; i < TH_SEARCH_DEPTH_MAX; i++) {
+		th_buf_add_cstr(&path, i > 1 ? "/d" : "d");
+		assert_int_equal(mkdir(in_workspace(path.ptr), 0755), 0);
+	}
+	th_buf_add_cstr(&path, "/f");
+	put(path.ptr, "needle\n");
+	assert_true(
+	    has(tool("search", "{\"pattern\":\"needle\"}"), "[1 matching lines in 1 files]"));
+	assert_false(has(run.text.ptr, "could not be looked at"));
+	th_buf_truncate(&path, path.len - 1);
+	th_buf_add_cstr(&path, "d");
+	assert_int_equal(mkdir(in_workspace(path.ptr), 0755), 0);
+	th_buf_add_cstr(&path, "/f");
+	put(path.ptr, "needle\n");
+	assert_true(
+	    has(tool("search", "{\"pattern\":\"needle\"}"), "[1 matching lines in 1 files]"));
+	assert_true(has(run.text.ptr, "[1 files or folders could not be looked at: not readable, "
+				      "too deep"));
+
+	assert_int_equal(mkdir(in_workspace("many"), 0755), 0);
+	put("many/f", "");
+	int folder = open(in_workspace("many"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 1; i < TH_SEARCH_FOLDER_MAX; i++) {
+		snprintf(name, sizeof(name), "%d", i);
+		assert_int_equal(linkat(folder, "f", folder, name, 0), 0);
+	}
+	assert_true(has(tool("search", "{\"path\":\"many\"}"), "newest of 50000 files"));
+	assert_false(has(run.text.ptr, "and there are more"));
+	assert_int_equal(linkat(folder, "f", folder, "one more", 0), 0);
+	assert_true(has(tool("search", "{\"path\":\"many\"}"), "newest of 50000 files"));
+	assert_true(has(run.text.ptr, "[50000 files were looked at, and there are more]"));
+	th_fd_close(&folder);
+	th_buf_deinit(&path);
+}
+
 /* Bytes that are no UTF-8 and control characters do not stop it, and do not reach the model. */
 static void shows_clean_text(void **state)
 {
@@ -148,7 +190,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, job_setup, job_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(finds_lines), TEST(lists_files_newest_first), TEST(refuses),
-		TEST(is_bounded),  TEST(shows_clean_text),
+		TEST(is_bounded),  TEST(shows_clean_text),         TEST(large_trees),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
