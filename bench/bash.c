@@ -75,6 +75,8 @@ static pid_t start_shell(void)
 		abort();
 	pid = fork();
 	if (pid == 0) {
+		/* As the tool does: the kernel shares processors out by session. */
+		setsid();
 		dup2(in[0], 0);
 		dup2(out[1], 1);
 		execlp("bash", "bash", "--norc", "--noprofile", (char *)NULL);

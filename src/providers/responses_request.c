@@ -27,7 +27,9 @@ static void put_computer(const struct th_request_options *o, struct th_jw *w)
 		th_jw_kstr(w, "type", TH_STR("computer_use_preview"));
 		th_jw_kint(w, "display_width", o->screen.width);
 		th_jw_kint(w, "display_height", o->screen.height);
-		th_jw_kstr(w, "environment", o->has_pages ? TH_STR("browser") : TH_STR("linux"));
+		/* The provider's words. */
+		th_jw_kraw(w, "environment",
+			   o->has_pages ? TH_STR("\"browser\"") : TH_STR("\"linux\""));
 		th_jw_object_end(w);
 		break;
 	case TH_COMPUTER_GA:
