@@ -2,6 +2,7 @@
 """thole acp: an editor's side of the Agent Client Protocol, line by line."""
 
 import base64
+import contextlib
 import json
 import signal
 import struct
@@ -304,6 +305,13 @@ class Acp(house.House):
             editor.process.stdin.write(b'\n{"jsonrpc":"2.0","id":77,"result":{}}\n{"jsonrpc":"2.0","method":"session/cancel"}\n' + line)
             editor.process.stdin.flush()
             self.assertEqual(editor.read()["error"]["code"], code, line)
+        room = 32 * 1024 * 1024  # TH_ACP_MESSAGE_MAX, with the end of the line
+        whole = b'{"jsonrpc":"2.0","id":9,"method":"x"}'
+        for more, code in ((0, -32601), (1, -32700)):
+            with contextlib.suppress(BrokenPipeError):  # it reads no more behind a line that is too long
+                editor.process.stdin.write(whole + b" " * (room + more - len(whole) - 1) + b"\n")
+                editor.process.stdin.flush()
+            self.assertEqual(editor.read()["error"]["code"], code)
         ended = self.thole("acp", "-a", "nothing.yaml")
         self.assertNotEqual(ended.code, 0)
         self.assertIn("nothing.yaml", ended.err)

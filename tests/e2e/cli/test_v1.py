@@ -644,12 +644,22 @@ class Others(Face):
         answer = self.respond(input=asked + items + [{"type": "function_call_output", "call_id": items[1]["call_id"], "output": "rain"}], **body)
         self.assertEqual(answer["output"][-1]["content"][0]["text"], "Rain.")
         block = self.sent()["messages"][1]["content"][0]
+        self.assertEqual((block["type"], block["thinking"], "thole.thinking." + block["signature"]), ("thinking", "Hm.", items[0]["encrypted_content"]))
         # A client that leaves it to whoever stored it sends the item as it got it, without that.
         bare = {**{k: v for k, v in items[0].items() if k != "encrypted_content"}, "summary": []}
         again = dict(body, input=asked + [bare, items[1], {"type": "function_call_output", "call_id": items[1]["call_id"], "output": "rain"}])
         self.assertEqual(self.respond(**again)["status"], "completed")
         self.assertEqual(self.sent()["messages"][1]["content"][0], block)
-        self.assertEqual((block["type"], block["thinking"], "thole.thinking." + block["signature"]), ("thinking", "Hm.", items[0]["encrypted_content"]))
+
+    def test_no_more_than_so_many_are_looked_up(self):
+        self.begin([{"reasoning": "Hm."}, CALL], [{"text": "Rain."}])
+        asked, body = [{"role": "user", "content": "Oslo?"}], {"tools": [WEATHER], "include": ["reasoning.encrypted_content"]}
+        items = self.respond(input=asked, **body)["output"]
+        bare = {k: v for k, v in items[0].items() if k != "encrypted_content"}
+        for count, wanted in ((64, 64), (65, 64)):  # TH_SERVE_LOOKUPS_MAX
+            answer = self.respond(input=asked + [bare] * count + [items[1], {"type": "function_call_output", "call_id": items[1]["call_id"], "output": "rain"}], **body)
+            self.assertEqual(answer["status"], "completed", answer)
+            self.assertEqual(sum(i.get("type") == "reasoning" for i in self.sent()["input"]), wanted)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,12 @@
 #include "server/webhooks.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "io/clock.h"
+#include "io/files.h"
 #include "server/service.h"
 #include "unit.h"
 
@@ -144,12 +148,74 @@ static void test_the_fullest_queue(void **state)
 	th_loop_free(s.loop);
 }
 
+static void write_text(const char *path, char fill, size_t size)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_WEBHOOK_FILE_MAX + 1);
+	struct th_err err = {};
+
+	while (text.len < size)
+		th_buf_add_char(&text, fill);
+	assert_int_equal(th_file_write(path, th_buf_str(&text), 0600, &err), TH_OK);
+}
+
+/* What was taken, as the file has it: so many, and no larger a file. */
+static void test_what_the_file_remembers(void **state)
+{
+	char folder[] = "/tmp/thole-webhooks-XXXXXX", path[100];
+	struct th_server s = { .o.journal = -1 };
+	struct th_buf line TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_WEBHOOK_FILE_MAX);
+	int64_t now_ms = (int64_t)th_clock_wall_ms();
+	struct th_webhook *h;
+	struct th_err err = {};
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/webhooks", folder);
+	assert_int_equal(th_loop_new(&s.loop, &err), TH_OK);
+	assert_int_equal(
+	    th_settings_parse(TH_STR("{\"webhooks\":[{\"url\":\"http://127.0.0.1:1/\",\"private\":"
+				     "true,\"secret\":\"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\"}]"
+				     "}"),
+			      &s.settings, &err),
+	    TH_OK);
+	s.webhooks = th_webhooks_new(&s, th_str_of(path));
+	h = s.webhooks->first;
+	for (int more = 0; more < 2; more++) {
+		th_buf_clear(&line);
+		th_buf_printf(&line, "{\"webhook\":\"%s\",\"since_ms\":1,\"done\":[", h->to.name);
+		for (int i = 0; i < TH_WEBHOOK_DONE_MAX + more; i++)
+			th_buf_printf(&line, "%s[%lld,\"%032x\"]", i ? "," : "",
+				      (long long)now_ms + i, i);
+		th_buf_add_cstr(&line, "]}\n");
+		assert_int_equal(th_file_write(path, th_buf_str(&line), 0600, &err), TH_OK);
+		assert_int_equal(th_webhooks_load(s.webhooks, &err), TH_OK);
+		assert_int_equal(h->done_count, TH_WEBHOOK_DONE_MAX);
+	}
+	assert_int_equal(th_webhooks_save(s.webhooks, &err), TH_OK);
+	h->done_count = 0;
+	assert_int_equal(th_webhooks_load(s.webhooks, &err), TH_OK);
+	assert_int_equal(h->done_count, TH_WEBHOOK_DONE_MAX);
+	write_text(path, '\n', TH_WEBHOOK_FILE_MAX);
+	assert_int_equal(th_webhooks_load(s.webhooks, &err), TH_OK);
+	write_text(path, '\n', TH_WEBHOOK_FILE_MAX + 1);
+	assert_int_equal(th_webhooks_load(s.webhooks, &err), TH_ELIMIT);
+	s.webhooks = th_webhooks_free(s.webhooks);
+	th_settings_deinit(&s.settings);
+	th_loop_free(s.loop);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(folder), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_signature),          cmocka_unit_test(test_events),
-		cmocka_unit_test(test_long_texts_are_cut), cmocka_unit_test(test_waits),
-		cmocka_unit_test(test_the_number_of_one),  cmocka_unit_test(test_the_fullest_queue),
+		cmocka_unit_test(test_signature),
+		cmocka_unit_test(test_events),
+		cmocka_unit_test(test_long_texts_are_cut),
+		cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_the_number_of_one),
+		cmocka_unit_test(test_the_fullest_queue),
+		cmocka_unit_test(test_what_the_file_remembers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
