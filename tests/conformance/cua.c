@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 
 #include "base/limits.h"
+#include "cua_compare.h"
 #include "cua_facts.h"
 #include "cua_stages.h"
 #include "dialects/elements.h"
@@ -228,92 +229,6 @@ static bool decode(const struct cua_case *c, const struct th_profile *p, struct 
 	return true;
 }
 
-/* ---- comparing ---- */
-
-static int tolerance_of(const struct cua_case *c)
-{
-	int64_t said = th_json_get_int(c->root, "tolerance_px", 0);
-	/* Upstream cuts fractions off here, or rounds halves to even numbers. */
-	bool rounds = th_str_is(c->loop, "uitars") || th_str_is(c->loop, "anthropic");
-
-	return (int)TH_MAX(said, rounds ? 1 : 0);
-}
-
-static bool at_edge(const struct fact *f, struct th_size screen)
-{
-	const struct th_point *points = f->action.path;
-	size_t count = f->action.path_count;
-
-	if (f->kind != FACT_ACTION)
-		return false;
-	if (f->action.has_at) {
-		points = &f->action.at;
-		count = 1;
-	}
-	for (size_t i = 0; i < count; i++)
-		if (points[i].x <= 0 || points[i].y <= 0 || points[i].x >= screen.width - 1 ||
-		    points[i].y >= screen.height - 1)
-			return true;
-	return false;
-}
-
-/* A point that upstream moves to the edge of the screen is refused with the bounds. */
-static bool refused_point(const struct cua_case *c, const struct fact *want, const struct fact *got)
-{
-	return got->kind == FACT_ERROR && at_edge(want, c->screen) &&
-	       th_str_find(got->text, TH_STR("outside the screen")) >= 0;
-}
-
-/* What upstream's loops say of their own, which no model said. */
-static bool upstreams_own(const struct cua_case *c, const struct fact *want)
-{
-	struct th_str note = TH_STR("Taking a screenshot");
-
-	if (want->kind != FACT_TEXT || want->name.len)
-		return false;
-	return !want->text.len || th_str_starts(want->text, note) ||
-	       (th_str_is(c->loop, "qwen35") && th_json_type(c->output) == TH_JSON_STR &&
-		th_str_eq(th_str_trim(want->text), th_str_trim(th_json_str(c->output))));
-}
-
-/* Upstream puts (0, 0), or the middle of the screen, where the model said no point; here the
- * pointer stays where it is. */
-static bool unsaid_point(const struct cua_case *c, const struct fact *want, const struct fact *got)
-{
-	static const char *const words[] = { "coordinate", "point", "box", "\\\"x\\\"", "\"x\"" };
-	struct th_buf said = TH_BUF_INIT(TH_JSON_SIZE_MAX);
-	struct fact without = *want;
-	struct th_point at = want->action.at;
-	bool middle = at.x == c->screen.width / 2 && at.y == c->screen.height / 2;
-	bool unsaid =
-	    want->kind == FACT_ACTION && want->action.has_at && (middle || (!at.x && !at.y));
-
-	th_json_print(c->output, &said);
-	for (size_t i = 0; i < TH_COUNT(words); i++)
-		unsaid = unsaid && th_str_find(th_buf_str(&said), th_str_of(words[i])) < 0;
-	th_buf_deinit(&said);
-	without.action.has_at = false;
-	return unsaid && fact_same(&without, got, 0);
-}
-
-static bool show(const struct cua_case *c, const struct facts *want, const struct facts *got,
-		 const char *what)
-{
-	struct th_buf text = TH_BUF_INIT(TH_MIB);
-	struct th_buf a = TH_BUF_INIT(TH_MIB), b = TH_BUF_INIT(TH_MIB);
-
-	for (size_t i = 0; i < want->count; i++)
-		fact_print(&want->list[i], &a);
-	for (size_t i = 0; i < got->count; i++)
-		fact_print(&got->list[i], &b);
-	th_buf_printf(&text, "%s\n  expected: %s\n  found:    %s", what, a.ptr, b.ptr);
-	report(c, false, text.ptr);
-	th_buf_deinit(&text);
-	th_buf_deinit(&a);
-	th_buf_deinit(&b);
-	return false;
-}
-
 /* Every call has an id of its own. */
 static bool ids_differ(const struct th_json *items)
 {
@@ -332,71 +247,6 @@ static bool ids_differ(const struct th_json *items)
 				return false;
 	}
 	return true;
-}
-
-/* Whether some string of the model's answer holds `text`. */
-static bool model_said(const struct th_json *v, struct th_str text)
-{
-	struct th_json_iter it = th_json_iter(v);
-
-	if (th_json_type(v) == TH_JSON_STR)
-		return th_str_find(th_json_str(v), text) >= 0;
-	while (th_json_next(&it))
-		if (model_said(it.val, text))
-			return true;
-	return false;
-}
-
-/* What the model said before its calls, which upstream dropped. */
-static bool kept_thought(const struct cua_case *c, const struct facts *got, size_t g)
-{
-	const struct fact *f = &got->list[g];
-
-	if (f->kind == FACT_THOUGHT)
-		return true;
-	return f->kind == FACT_TEXT && !f->name.len && g + 1 < got->count &&
-	       model_said(c->output, th_str_trim(f->text));
-}
-
-/* Without a text of its own the end takes over the message before it: one for two. */
-static bool ends_with_it(const struct facts *want, size_t w, const struct fact *got)
-{
-	const struct fact *end = &want->list[w];
-
-	return w < want->count && got->kind == FACT_TEXT && end->kind == FACT_TEXT &&
-	       end->name.len && !end->text.len && th_str_eq(end->name, got->name);
-}
-
-static bool compare(const struct cua_case *c, const struct facts *want, const struct facts *got)
-{
-	int tolerance = tolerance_of(c);
-	size_t w = 0, acts = 0;
-
-	for (size_t i = 0; i < want->count; i++)
-		acts += want->list[i].kind != FACT_THOUGHT && !upstreams_own(c, &want->list[i]);
-	for (size_t g = 0; g < got->count; g++) {
-		while (w < want->count && upstreams_own(c, &want->list[w]) &&
-		       !fact_same(&want->list[w], &got->list[g], tolerance))
-			w++;
-		if (w < want->count && (fact_same(&want->list[w], &got->list[g], tolerance) ||
-					refused_point(c, &want->list[w], &got->list[g]) ||
-					unsaid_point(c, &want->list[w], &got->list[g]))) {
-			w++;
-			if (!want->list[w - 1].name.len && ends_with_it(want, w, &got->list[g]))
-				w++;
-			continue;
-		}
-		if (kept_thought(c, got, g))
-			continue;
-		if (w == want->count && acts == 0 && got->list[g].kind == FACT_ERROR &&
-		    g + 1 == got->count) /* upstream reads nothing; thole says so */
-			continue;
-		return show(c, want, got, "not the same");
-	}
-	while (w < want->count && upstreams_own(c, &want->list[w]))
-		w++;
-	return w == want->count ? report(c, true, NULL)
-				: show(c, want, got, "something is missing");
 }
 
 /* ---- checks where a case has no items but says what is right ---- */
@@ -440,18 +290,21 @@ static bool check_behaviour(const struct cua_case *c, const struct facts *got)
 	if (says(c, refusals)) {
 		if (has_error(got) && !count_of(got, FACT_ACTION))
 			return report(c, true, NULL);
-		return show(c, &(struct facts){ 0 }, got, "it should be refused with a sentence");
+		return cua_show(c, &(struct facts){ 0 }, got,
+				"it should be refused with a sentence", report);
 	}
 	if (count_of(got, FACT_ACTION) + count_of(got, FACT_TEXT) + count_of(got, FACT_FUNCTION) +
 		count_of(got, FACT_ERROR) ==
 	    0)
-		return show(c, &(struct facts){ 0 }, got, "nothing that a run can go on with");
+		return cua_show(c, &(struct facts){ 0 }, got, "nothing that a run can go on with",
+				report);
 	for (size_t i = 0; i < got->count; i++) {
 		const struct fact *f = &got->list[i];
 
 		if (f->kind == FACT_ACTION && f->action.has_at && !f->action.at.x &&
 		    !f->action.at.y)
-			return show(c, &(struct facts){ 0 }, got, "a point that was not said");
+			return cua_show(c, &(struct facts){ 0 }, got, "a point that was not said",
+					report);
 	}
 	return report(c, true, NULL);
 }
@@ -594,7 +447,7 @@ static void run_step(const struct cua_case *c)
 		else if (th_json_is_null(expected))
 			check_behaviour(c, &got);
 		else
-			compare(c, &want, &got);
+			cua_compare(c, &want, &got, report);
 	}
 	th_json_free(doc);
 	th_json_free(boxes);
@@ -609,7 +462,7 @@ static void run_step(const struct cua_case *c)
 static int click_tolerance(const struct cua_case *c, const struct th_profile *p, double at,
 			   int32_t side)
 {
-	int tolerance = tolerance_of(c);
+	int tolerance = cua_tolerance(c);
 
 	if (th_str_is(c->loop, "uitars") && side > 0)
 		tolerance += (int)(at * p->space.factor / 2 / side + 1);
@@ -649,7 +502,7 @@ static void run_click(const struct cua_case *c)
 	if (!point)
 		report(c, !click, "a point was found where there is none");
 	else if (!click)
-		show(c, &(struct facts){ 0 }, &got, "no point was found");
+		cua_show(c, &(struct facts){ 0 }, &got, "no point was found", report);
 	else
 		report(c,
 		       llabs(click->action.at.x - x) <=
@@ -701,7 +554,7 @@ static void run_normalize(const struct cua_case *c)
 	if (want.bad)
 		report(c, false, want.why);
 	else
-		compare(c, &want, &got);
+		cua_compare(c, &want, &got, report);
 }
 
 /* ---- encode: an action as the model would have said it ---- */
@@ -802,7 +655,7 @@ static void run_encode(const struct cua_case *c)
 		action.action.dy = action.action.dy > 0 ? 5 : action.action.dy < 0 ? -5 : 0;
 	}
 	if (action.kind == FACT_ACTION && action.action.kind == TH_ACTION_WAIT && !action.timed &&
-	    th_str_is(c->loop, "uitars"))
+	    (th_str_is(c->loop, "uitars") || th_str_is(c->loop, "uitars2")))
 		action.action.duration_ms = 5000;
 	our_items(&action.action, &ours);
 	expected_wire(c, &theirs);
@@ -814,7 +667,7 @@ static void run_encode(const struct cua_case *c)
 		   decoded_facts(c, p, th_buf_str(&said), &got)) {
 		if (want.count == 0 && got.count)
 			want = got; /* upstream has no word for it */
-		compare(c, &want, &got);
+		cua_compare(c, &want, &got, report);
 	}
 	th_buf_deinit(&theirs);
 	th_buf_deinit(&ours);
@@ -856,6 +709,7 @@ static void run_route(const struct cua_case *c)
 	};
 	struct th_str model = th_json_str(c->output), thinker = model;
 	const struct th_profile *p = NULL;
+	struct th_err err;
 	const char *dialect, *wire;
 
 	if (th_str_is(class, "ComposedGroundedConfig") || th_str_is(class, "OmniparserConfig") ||
@@ -872,6 +726,9 @@ static void run_route(const struct cua_case *c)
 			       "the second part does not think");
 		return;
 	}
+	/* Without a profile and a host nobody knows which API it speaks: it is asked for. */
+	if (th_str_is(class, "GenericVlmConfig") && th_model_resolve(model, &p, &thinker, &err))
+		model = th_arena_printf(c->arena, "chat:%.*s", TH_FMT(model));
 	p = profile_of(c, model);
 	if (!p)
 		return;

@@ -57,6 +57,11 @@ static void fix_scroll(const struct cua_case *c, const struct th_json *v, struct
 		  loop_is(c, "anthropic");
 	bool notches = up || loop_is(c, "glm45v") || loop_is(c, "opencua");
 
+	/* Its encoder has another convention than its decoder: + is down and right. */
+	if (th_str_is(c->stage, "encode") && loop_is(c, "anthropic") && !c->bug) {
+		x = -x;
+		y = -y;
+	}
 	a->unit = TH_SCROLL_PIXEL;
 	a->dx =
 	    (int32_t)(loop_is(c, "anthropic") && !c->bug ? -x : x) * (notches ? NOTCH_PIXELS : 1);
