@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where thole waits for guardrails and people, and the SDK does not (agents_sdk_rules.py)."""
+import collections
+import itertools
 import json
 
 import agents_sdk_model
@@ -48,7 +50,7 @@ def barrier_approval(case):
     """No effect of an answer starts before people have decided about all of its calls."""
     hit = False
     phases = case["expected"]["phases"]
-    for before, after in zip(phases, phases[1:]):
+    for place, (before, after) in enumerate(zip(phases, phases[1:])):
         ends = [n for n, h in enumerate(before["hooks"]) if h.startswith("llm_end:")]
         last = before["hooks"][(ends[-1] + 1 if ends else 0):]
         ran = [h for h in last if h.startswith("tool_")]
@@ -60,13 +62,14 @@ def barrier_approval(case):
         del before["hooks"][len(before["hooks"]) - len(last):]
         names = [h.split(":", 1)[1] for h in ran if h.startswith("tool_start:")]
         own = list(takewhile_tools(after["hooks"]))
-        after["hooks"][:len(own)] = side_by_side(case, ran, own)
+        answer = sum(p["requests_made"] for p in phases[:place + 1]) - 1
+        after["hooks"][:len(own)] = side_by_side(case, answer, ran, own)
         count = len(names)
         late = before["side_effects"][len(before["side_effects"]) - count:]
         del before["side_effects"][len(before["side_effects"]) - count:]
         mine = sum(h.startswith("tool_start:") for h in own)
-        after["side_effects"][:mine] = call_order(case, late + after["side_effects"][:mine])
-        hold_results(before, after, count)
+        after["side_effects"][:mine] = call_order(case, answer, late + after["side_effects"][:mine])
+        hold_results(before, phases[place + 1:], count)
     return hit
 
 
@@ -77,36 +80,35 @@ def takewhile_tools(hooks):
         yield h
 
 
-def call_order(case, names):
-    """The names in the order of the calls of the turn that has them."""
-    for items in turns(case):
-        called = [c["name"] for c in functions_of(items)]
-        if all(n in called for n in names):
-            return sorted(names, key=called.index)
-    return names
+def call_order(case, answer, names):
+    """The names in the order of the calls of this answer, if it has them."""
+    called, left = [c["name"] for c in functions_of(turns(case)[answer])], collections.Counter(names)
+    if left - collections.Counter(called):
+        return names
+    return [n for n in called if left[n] > 0 and not left.subtract([n])]
 
 
-def side_by_side(case, first, second):
+def side_by_side(case, answer, first, second):
     """The hooks of calls that now begin together."""
     if not first or not second:
         return first + second
-    names = call_order(case, [h.split(":", 1)[1] for h in first + second if h.startswith("tool_start:")])
+    names = call_order(case, answer, [h.split(":", 1)[1] for h in first + second if h.startswith("tool_start:")])
     if case["config"].get("options", {}).get("max_function_tool_concurrency") == 1:
         return [h + n for n in names for h in ("tool_start:", "tool_end:")]
     ends = sorted(names, key=lambda n: case["config"]["tools"].get(n, {}).get("behavior", {}).get("sleep_ms", 0))
     return ["tool_start:" + n for n in names] + ["tool_end:" + n for n in ends]
 
 
-def hold_results(before, after, count):
-    """The results of `count` calls are items of the next phase."""
-    items = before["new_items"]
-    approvals = len(items) - len(without(items, "tool_approval_item"))
-    at = max(n for n, x in enumerate(items) if x == OUTPUT) + 1 - count
-    del items[at:at + count]
-    if after.get("new_items"):
-        del after["new_items"][at:at + count]
-        at = len(items) if approvals else at
-        after["new_items"][at:at] = [OUTPUT] * count
+def hold_results(before, later, count):
+    """The results of `count` calls are items of the next phase; those behind it begin with the same items."""
+    after, items = later[0], before["new_items"]
+    held = [n for n, x in enumerate(items) if x == OUTPUT][len([x for x in items if x == OUTPUT]) - count:]
+    at = len(items) - count if "tool_approval_item" in items else held[0]
+    before["new_items"] = [x for n, x in enumerate(items) if n not in held]
+    for phase in itertools.takewhile(lambda p: p["op"] == "resume", later):
+        if phase.get("new_items"):
+            phase["new_items"] = [x for n, x in enumerate(phase["new_items"]) if n not in held]
+            phase["new_items"][at:at] = [OUTPUT] * count
     for events, add in ((before.get("stream_events"), False), (after.get("stream_events"), True)):
         for _ in range(count if events else 0):
             if add:
