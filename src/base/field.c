@@ -3,19 +3,16 @@
 
 #include <stdlib.h>
 
+#include "base/field_internal.h"
 #include "base/limits.h"
 #include "base/text.h"
 
-#define PATH_SIZE_MAX 256
-
 #define X(kind, type, text) text,
-static const char *const kind_texts[] = { TH_FIELD_KINDS(X) };
+const char *const th_field_kind_texts[] = { TH_FIELD_KINDS(X) };
 #undef X
 
 /* A cell of the struct that a table describes. */
 #define CELL(type, base, field) ((type *)(void *)((char *)(base) + (field)->offset))
-#define CONST_CELL(type, base, field) \
-	((type const *)(const void *)((const char *)(base) + (field)->offset))
 
 /* Where in the document we are: a chain on the stack, from the inside out. */
 struct at {
@@ -48,7 +45,7 @@ TH_PRINTF(4, 5)
 static enum th_code fail_at(const struct parser *p, const struct at *at, enum th_code code,
 			    const char *fmt, ...)
 {
-	struct th_buf path = TH_BUF_INIT(PATH_SIZE_MAX), what = TH_BUF_INIT(TH_ERR_MSG_MAX * 4);
+	struct th_buf path = TH_BUF_INIT(TH_FIELD_PATH_MAX), what = TH_BUF_INIT(TH_ERR_MSG_MAX * 4);
 	va_list ap;
 
 	path_add(at, &path);
@@ -189,7 +186,7 @@ static enum th_code parse_int(const struct parser *p, const struct at *at, const
 				       th_json_num(v, 0));
 		if (th_json_type(v) == TH_JSON_INT)
 			return fail_at(p, at, TH_EUSAGE, "is too large");
-		return fail_type(p, at, kind_texts[f->kind], v);
+		return fail_type(p, at, th_field_kind_texts[f->kind], v);
 	}
 	*ret = n;
 	return check_sign(p, at, f->flags, n < 0 ? -1 : n > 0);
@@ -200,7 +197,7 @@ static enum th_code parse_str(const struct parser *p, const struct at *at, const
 {
 	*ret = th_json_str(v);
 	if (!ret->ptr)
-		return fail_type(p, at, kind_texts[TH_FIELD_str], v);
+		return fail_type(p, at, th_field_kind_texts[TH_FIELD_str], v);
 	if ((f->flags & TH_NONEMPTY) && !ret->len)
 		return fail_at(p, at, TH_EUSAGE, "must not be empty");
 	return TH_OK;
@@ -254,7 +251,7 @@ static enum th_code parse_list(const struct parser *p, const struct at *at,
 	char *list;
 
 	if (!th_json_is_array(v))
-		return fail_type(p, at, kind_texts[f->kind], v);
+		return fail_type(p, at, th_field_kind_texts[f->kind], v);
 	if ((f->flags & TH_NONEMPTY) && !count)
 		return fail_at(p, at, TH_EUSAGE, "must not be empty");
 	list = th_arena_array(p->arena, count, size);
@@ -271,7 +268,8 @@ static enum th_code parse_list(const struct parser *p, const struct at *at,
 
 			memcpy(to, &s, sizeof(s));
 			if (!s.ptr)
-				code = fail_type(p, &element, kind_texts[TH_FIELD_str], it.val);
+				code = fail_type(p, &element, th_field_kind_texts[TH_FIELD_str],
+						 it.val);
 		}
 	}
 	if (f->kind == TH_FIELD_objects)
@@ -291,7 +289,7 @@ static enum th_code parse_ints(const struct parser *p, const struct at *at,
 	enum th_code code = TH_OK;
 
 	if (!th_json_is_array(v))
-		return fail_type(p, at, kind_texts[f->kind], v);
+		return fail_type(p, at, th_field_kind_texts[f->kind], v);
 	if ((f->flags & TH_NONEMPTY) && !th_json_count(v))
 		return fail_at(p, at, TH_EUSAGE, "must not be empty");
 	ret->list = th_arena_array(p->arena, th_json_count(v), sizeof(*ret->list));
@@ -326,12 +324,12 @@ static enum th_code parse_field(const struct parser *p, const struct at *at,
 		return parse_int(p, at, f, v, CELL(int64_t, out, f));
 	case TH_FIELD_num:
 		if (type != TH_JSON_INT && type != TH_JSON_REAL)
-			return fail_type(p, at, kind_texts[f->kind], v);
+			return fail_type(p, at, th_field_kind_texts[f->kind], v);
 		*CELL(double, out, f) = th_json_num(v, 0);
 		return check_sign(p, at, f->flags, th_json_num(v, 0));
 	case TH_FIELD_bool:
 		if (type != TH_JSON_BOOL)
-			return fail_type(p, at, kind_texts[f->kind], v);
+			return fail_type(p, at, th_field_kind_texts[f->kind], v);
 		*CELL(bool, out, f) = th_json_bool(v, false);
 		return TH_OK;
 	case TH_FIELD_raw:
@@ -400,7 +398,7 @@ static enum th_code parse_object(const struct parser *p, const struct at *at,
 
 	assert(t->count <= TH_TABLE_FIELDS_MAX);
 	if (!th_json_is_object(v))
-		return fail_type(p, at, kind_texts[TH_FIELD_object], v);
+		return fail_type(p, at, th_field_kind_texts[TH_FIELD_object], v);
 	memset(out, 0, t->size);
 	for (size_t i = 0; i < t->count; i++)
 		set_default(&t->fields[i], out);
@@ -422,7 +420,8 @@ static enum th_code parse_object(const struct parser *p, const struct at *at,
 		if (th_json_is_null(it.val) &&
 		    (t->fields[i].kind != TH_FIELD_raw || (t->fields[i].flags & TH_REQ))) {
 			if (t->fields[i].flags & TH_REQ)
-				return fail_type(p, &member, kind_texts[t->fields[i].kind], it.val);
+				return fail_type(p, &member, th_field_kind_texts[t->fields[i].kind],
+						 it.val);
 			continue;
 		}
 		code = parse_field(p, &member, &t->fields[i], it.val, out);
@@ -456,361 +455,4 @@ enum th_code th_table_parse_plain(const struct th_table *t, const struct th_json
 
 	memset(out, 0, t->size);
 	return parse_object(&p, &root, t, v, out);
-}
-
-/* ---- print ---- */
-
-static bool is_empty(const struct th_field *f, const void *in)
-{
-	int64_t otherwise = f->has_default ? f->default_int : f->kind == TH_FIELD_enum ? -1 : 0;
-
-	switch (f->kind) {
-	case TH_FIELD_str:
-	case TH_FIELD_raw:
-		return CONST_CELL(struct th_str, in, f)->len == 0;
-	case TH_FIELD_int:
-	case TH_FIELD_enum:
-		return *CONST_CELL(int64_t, in, f) == otherwise;
-	case TH_FIELD_num:
-		return *CONST_CELL(double, in, f) == (double)otherwise;
-	case TH_FIELD_bool:
-		return *CONST_CELL(bool, in, f) == (otherwise != 0);
-	case TH_FIELD_strs:
-		return CONST_CELL(struct th_strs, in, f)->count == 0;
-	case TH_FIELD_ints:
-		return CONST_CELL(struct th_ints, in, f)->count == 0;
-	case TH_FIELD_object:
-		return *CONST_CELL(void *, in, f) == NULL;
-	case TH_FIELD_objects:
-		return CONST_CELL(struct th_objects, in, f)->count == 0;
-	case TH_FIELD_KIND_COUNT:
-		break;
-	}
-	abort();
-}
-
-static void print_strs(const struct th_strs *s, struct th_jw *w)
-{
-	th_jw_array(w);
-	for (size_t i = 0; i < s->count; i++)
-		th_jw_str(w, s->list[i]);
-	th_jw_array_end(w);
-}
-
-static void print_ints(const struct th_ints *s, struct th_jw *w)
-{
-	th_jw_array(w);
-	for (size_t i = 0; i < s->count; i++)
-		th_jw_int(w, s->list[i]);
-	th_jw_array_end(w);
-}
-
-static void print_objects(const struct th_table *t, const struct th_objects *o, struct th_jw *w)
-{
-	th_jw_array(w);
-	for (size_t i = 0; i < o->count; i++)
-		th_table_print(t, (const char *)o->list + i * t->size, w);
-	th_jw_array_end(w);
-}
-
-static void print_field(const struct th_field *f, const void *in, struct th_jw *w)
-{
-	const struct th_str *s;
-	int64_t index;
-
-	switch (f->kind) {
-	case TH_FIELD_str:
-		s = CONST_CELL(struct th_str, in, f);
-		if (s->ptr || (f->flags & TH_REQ))
-			th_jw_str(w, *s);
-		else
-			th_jw_null(w);
-		return;
-	case TH_FIELD_int:
-		th_jw_int(w, *CONST_CELL(int64_t, in, f));
-		return;
-	case TH_FIELD_num:
-		th_jw_real(w, *CONST_CELL(double, in, f));
-		return;
-	case TH_FIELD_bool:
-		th_jw_bool(w, *CONST_CELL(bool, in, f));
-		return;
-	case TH_FIELD_raw:
-		s = CONST_CELL(struct th_str, in, f);
-		th_jw_raw(w, s->len ? *s : TH_STR("null"));
-		return;
-	case TH_FIELD_strs:
-		print_strs(CONST_CELL(struct th_strs, in, f), w);
-		return;
-	case TH_FIELD_ints:
-		print_ints(CONST_CELL(struct th_ints, in, f), w);
-		return;
-	case TH_FIELD_object:
-		if (*CONST_CELL(void *, in, f))
-			th_table_print(f->sub, *CONST_CELL(void *, in, f), w);
-		else
-			th_jw_null(w);
-		return;
-	case TH_FIELD_objects:
-		print_objects(f->sub, CONST_CELL(struct th_objects, in, f), w);
-		return;
-	case TH_FIELD_enum:
-		index = *CONST_CELL(int64_t, in, f);
-		if (index < 0)
-			th_jw_null(w);
-		else
-			th_jw_str(w, th_str_of(f->names[index]));
-		return;
-	case TH_FIELD_KIND_COUNT:
-		break;
-	}
-	abort();
-}
-
-void th_table_print(const struct th_table *t, const void *in, struct th_jw *w)
-{
-	th_jw_object(w);
-	for (size_t i = 0; i < t->count; i++) {
-		const struct th_field *f = &t->fields[i];
-
-		if (!(f->flags & (TH_REQ | TH_EMIT)) && is_empty(f, in))
-			continue;
-		th_jw_name(w, th_str_of(f->name));
-		print_field(f, in, w);
-	}
-	th_jw_object_end(w);
-}
-
-/* ---- schema ---- */
-
-/* Tables that are being written, so that one which holds itself ends. */
-struct chain {
-	const struct chain *up;
-	const struct th_table *table;
-};
-
-static void schema_table(const struct th_table *t, const struct chain *up, struct th_jw *w);
-
-/* A default that the field itself would refuse says "absent" to the code, and nothing to a reader.
- */
-static bool tells_default(const struct th_field *f)
-{
-	bool absent = f->default_int < 0 &&
-		      (f->kind == TH_FIELD_enum || (f->flags & (TH_POSITIVE | TH_NONEG)));
-
-	return f->has_default && !absent;
-}
-
-static void schema_default(const struct th_field *f, struct th_jw *w)
-{
-	if (!tells_default(f))
-		return;
-	th_jw_key(w, TH_STR("default"));
-	if (f->kind == TH_FIELD_bool)
-		th_jw_bool(w, f->default_int != 0);
-	else if (f->kind == TH_FIELD_enum)
-		th_jw_str(w, th_str_of(f->names[f->default_int]));
-	else
-		th_jw_int(w, f->default_int);
-}
-
-static void schema_type(const struct th_field *f, const char *type, struct th_jw *w)
-{
-	th_jw_kstr(w, "type", th_str_of(type));
-	if (f->flags & TH_POSITIVE)
-		th_jw_kint(w, f->kind == TH_FIELD_int ? "minimum" : "exclusiveMinimum",
-			   f->kind == TH_FIELD_int);
-	else if (f->flags & TH_NONEG)
-		th_jw_kint(w, "minimum", 0);
-}
-
-static void schema_list(const struct th_field *f, const struct chain *up, struct th_jw *w)
-{
-	th_jw_kstr(w, "type", TH_STR("array"));
-	th_jw_key(w, TH_STR("items"));
-	if (f->kind == TH_FIELD_objects)
-		schema_table(f->sub, up, w);
-	else
-		th_jw_raw(w, f->kind == TH_FIELD_ints ? TH_STR("{\"type\":\"integer\"}")
-						      : TH_STR("{\"type\":\"string\"}"));
-	if (f->flags & TH_NONEMPTY)
-		th_jw_kint(w, "minItems", 1);
-}
-
-static void schema_field(const struct th_field *f, const struct chain *up, struct th_jw *w)
-{
-	if (f->kind == TH_FIELD_object) {
-		schema_table(f->sub, up, w);
-		return;
-	}
-	th_jw_object(w);
-	switch (f->kind) {
-	case TH_FIELD_str:
-		th_jw_kstr(w, "type", TH_STR("string"));
-		if (f->flags & TH_NONEMPTY)
-			th_jw_kint(w, "minLength", 1);
-		break;
-	case TH_FIELD_int:
-		schema_type(f, "integer", w);
-		break;
-	case TH_FIELD_num:
-		schema_type(f, "number", w);
-		break;
-	case TH_FIELD_bool:
-		th_jw_kstr(w, "type", TH_STR("boolean"));
-		break;
-	case TH_FIELD_strs:
-	case TH_FIELD_ints:
-	case TH_FIELD_objects:
-		schema_list(f, up, w);
-		break;
-	case TH_FIELD_enum:
-		th_jw_kstr(w, "type", TH_STR("string"));
-		th_jw_key(w, TH_STR("enum"));
-		th_jw_array(w);
-		for (size_t i = 0; f->names[i]; i++)
-			th_jw_str(w, th_str_of(f->names[i]));
-		th_jw_array_end(w);
-		break;
-	case TH_FIELD_raw:
-	case TH_FIELD_object:
-	case TH_FIELD_KIND_COUNT:
-		break; /* anything goes */
-	}
-	if (f->doc && *f->doc)
-		th_jw_kstr(w, "description", th_str_of(f->doc));
-	schema_default(f, w);
-	th_jw_object_end(w);
-}
-
-static void schema_members(const struct th_table *t, const struct chain *here, struct th_jw *w)
-{
-	bool any = false;
-
-	th_jw_key(w, TH_STR("properties"));
-	th_jw_object(w);
-	for (size_t i = 0; i < t->count; i++) {
-		if (t->fields[i].flags & TH_HIDDEN)
-			continue;
-		th_jw_key(w, th_str_of(t->fields[i].name));
-		schema_field(&t->fields[i], here, w);
-	}
-	th_jw_object_end(w);
-	for (size_t i = 0; i < t->count; i++) {
-		if (!(t->fields[i].flags & TH_REQ) || (t->fields[i].flags & TH_HIDDEN))
-			continue;
-		if (!any) {
-			th_jw_key(w, TH_STR("required"));
-			th_jw_array(w);
-			any = true;
-		}
-		th_jw_str(w, th_str_of(t->fields[i].name));
-	}
-	if (any)
-		th_jw_array_end(w);
-	if (!t->open)
-		th_jw_kbool(w, "additionalProperties", false);
-}
-
-static void schema_table(const struct th_table *t, const struct chain *up, struct th_jw *w)
-{
-	struct chain here = { up, t };
-	bool again = false;
-
-	for (; up; up = up->up)
-		again |= up->table == t;
-	th_jw_object(w);
-	th_jw_kstr(w, "type", TH_STR("object"));
-	if (t->doc && *t->doc)
-		th_jw_kstr(w, "description", th_str_of(t->doc));
-	if (!again)
-		schema_members(t, &here, w);
-	th_jw_object_end(w);
-}
-
-void th_table_schema(const struct th_table *t, struct th_jw *w)
-{
-	schema_table(t, NULL, w);
-}
-
-/* ---- Markdown ---- */
-
-/* A table's cell: one line, and no bar that would end it. */
-static void cell_add(struct th_buf *out, const char *text)
-{
-	for (; text && *text; text++) {
-		if (*text == '|')
-			th_buf_add_char(out, '\\');
-		th_buf_add_char(out, (char)(*text == '\n' ? ' ' : *text));
-	}
-}
-
-static void markdown_type(const struct th_field *f, struct th_buf *out)
-{
-	if (f->kind != TH_FIELD_enum) {
-		th_buf_add_cstr(out, kind_texts[f->kind]);
-	} else {
-		for (size_t i = 0; f->names[i]; i++) {
-			th_buf_add_cstr(out, i == 0 ? "`" : ", `");
-			cell_add(out, f->names[i]);
-			th_buf_add_char(out, '`');
-		}
-	}
-	if (f->flags & TH_POSITIVE)
-		th_buf_add_cstr(out, " above 0");
-	else if (f->flags & TH_NONEG)
-		th_buf_add_cstr(out, ", not below 0");
-	if (f->flags & TH_NONEMPTY)
-		th_buf_add_cstr(out, ", not empty");
-}
-
-static void markdown_default(const struct th_field *f, struct th_buf *out)
-{
-	if (f->flags & TH_REQ)
-		th_buf_add_cstr(out, "required");
-	if (!tells_default(f))
-		return;
-	if (f->kind == TH_FIELD_bool)
-		th_buf_printf(out, "`%s`", f->default_int ? "true" : "false");
-	else if (f->kind == TH_FIELD_enum)
-		th_buf_printf(out, "`%s`", f->names[f->default_int]);
-	else
-		th_buf_printf(out, "`%lld`", (long long)f->default_int);
-}
-
-/* `prefix`: the names above, with a dot at the end. */
-static void markdown_rows(const struct th_table *t, const struct chain *up, struct th_str prefix,
-			  struct th_buf *out)
-{
-	struct chain here = { up, t };
-
-	for (; up; up = up->up)
-		if (up->table == t)
-			return;
-	for (size_t i = 0; i < t->count; i++) {
-		const struct th_field *f = &t->fields[i];
-		struct th_buf inner = TH_BUF_INIT(PATH_SIZE_MAX);
-
-		if (f->flags & TH_HIDDEN)
-			continue;
-		th_buf_printf(out, "| `%.*s%s` | ", TH_FMT(prefix), f->name);
-		markdown_type(f, out);
-		th_buf_add_cstr(out, " | ");
-		markdown_default(f, out);
-		th_buf_add_cstr(out, " | ");
-		cell_add(out, f->doc);
-		th_buf_add_cstr(out, " |\n");
-		if (f->sub) {
-			th_buf_printf(&inner, "%.*s%s%s.", TH_FMT(prefix), f->name,
-				      f->kind == TH_FIELD_objects ? "[]" : "");
-			markdown_rows(f->sub, &here, th_buf_str(&inner), out);
-		}
-		th_buf_deinit(&inner);
-	}
-}
-
-void th_table_markdown(const struct th_table *t, struct th_buf *out)
-{
-	th_buf_add_cstr(out, "| field | type | default | meaning |\n|---|---|---|---|\n");
-	markdown_rows(t, NULL, TH_STR(""), out);
 }
