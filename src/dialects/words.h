@@ -39,6 +39,7 @@ TH_NODISCARD enum th_code th_words_write_calls(
 			struct th_buf *name, struct th_buf *arguments, struct th_err *err),
     struct th_buf *out, struct th_err *err);
 
+bool th_words_knows(struct th_str word); /* "left_click" */
 /* "computer", "computer_use" …: what models call the function. */
 bool th_words_is_function(struct th_str name);
 
