@@ -563,6 +563,9 @@ TH_API int thole_session_new(struct thole_runtime *rt, struct thole_agent *agent
  *     id        its name; without: a new UUID
  *     user      whose it is, 1 to 256 bytes: thole_runtime_page and _waiting can ask for it
  *     metadata  a JSON object of the program's own, at most 64 KiB; a page's sessions have it
+ *     fresh     "yes": nobody has used the name, as of a UUID made just now or one that was looked
+ *               up.  The store is not asked, and does not take one that it has: the session is LOST
+ *               then
  */
 TH_API int thole_session_new_with(struct thole_runtime *rt, struct thole_agent *agent,
 				  const char *const *options, struct thole_session **ret,
@@ -581,8 +584,8 @@ TH_API int thole_session_open(struct thole_runtime *rt, struct thole_agent *agen
  * The same without waiting for the store: the session is LOADING first, while it is leased and its
  * log read beside the loop and other sessions go on.  A message or a resume, a pause and a cancel
  * wait until it is open; other functions of the session do the rest of that at once.  When it is
- * open and rests, THOLE_NOTE_REST says so.  That it cannot be had (ENOENT, EBUSY), or what is wrong
- * with its agent, makes it LOST then: thole_session_lost.
+ * open, THOLE_NOTE_OPEN says so, and THOLE_NOTE_REST if it rests.  That it cannot be had (ENOENT,
+ * EBUSY), or what is wrong with its agent, makes it LOST then: thole_session_lost.
  */
 TH_API int thole_session_open_start(struct thole_runtime *rt, struct thole_agent *agent,
 				    const char *id, struct thole_session **ret,
@@ -599,7 +602,8 @@ TH_API int thole_session_fork(struct thole_runtime *rt, struct thole_agent *agen
 
 /* Stops working on it: it stays in the store as it is, to be opened again.  No callback of it comes
  * afterwards.  A model request under way is given up, calls under way are as after a crash.  NULL
- * is fine. */
+ * is fine.  It is given back to the store beside the loop: for a moment another runtime still finds
+ * it taken (EBUSY). */
 TH_API void thole_session_free(struct thole_session *s);
 
 /*
@@ -890,6 +894,28 @@ TH_API int thole_runtime_page_start(struct thole_runtime *rt, const char *const 
 TH_API int thole_runtime_blob_start(struct thole_runtime *rt, const char *hash, size_t offset,
 				    size_t len, thole_bytes_fn *fn, thole_done_fn *done, void *ctx,
 				    struct thole_reading **ret, struct thole_error *err);
+/* One session, what waits and what was used, each as one line: as thole_runtime_session, _waiting
+ * and _usage give them. */
+TH_API int thole_runtime_session_start(struct thole_runtime *rt, const char *session_id,
+				       const char *user, thole_line_fn *fn, thole_done_fn *done,
+				       void *ctx, struct thole_reading **ret,
+				       struct thole_error *err);
+TH_API int thole_runtime_waiting_start(struct thole_runtime *rt, const char *user,
+				       const char *after, size_t limit, thole_line_fn *fn,
+				       thole_done_fn *done, void *ctx, struct thole_reading **ret,
+				       struct thole_error *err);
+TH_API int thole_runtime_usage_start(struct thole_runtime *rt, const char *const *options,
+				     thole_line_fn *fn, thole_done_fn *done, void *ctx,
+				     struct thole_reading **ret, struct thole_error *err);
+/*
+ * The items of a session of the store as one line, a JSON list as of thole_session_items; it need
+ * not be open.  `to`: only what its events up to this one say; 0: all.  One whose first event is
+ * not written yet has none: ENOENT.
+ */
+TH_API int thole_runtime_items_start(struct thole_runtime *rt, const char *session_id,
+				     int64_t first, size_t count, uint64_t to, thole_line_fn *fn,
+				     thole_done_fn *done, void *ctx, struct thole_reading **ret,
+				     struct thole_error *err);
 TH_API void thole_reading_free(struct thole_reading *reading); /* NULL is fine */
 
 /*
@@ -903,6 +929,11 @@ TH_API void thole_reading_free(struct thole_reading *reading); /* NULL is fine *
  *
  * delete: as thole_runtime_delete.  While the store does it, the session is not opened and its name
  * not given again, and one that is open here takes nothing: EBUSY.
+ *
+ * describe: as thole_runtime_describe.  While it is written, one that is not open here is not
+ * opened: EBUSY.
+ *
+ * import: as thole_runtime_import, whose bytes are copied; `fn` gets the session's name.
  */
 TH_API int thole_runtime_fork_start(struct thole_runtime *rt, const char *session_id, uint64_t seq,
 				    const char *user, const char *new_id, thole_line_fn *fn,
@@ -910,6 +941,13 @@ TH_API int thole_runtime_fork_start(struct thole_runtime *rt, const char *sessio
 				    struct thole_error *err);
 TH_API int thole_runtime_delete_start(struct thole_runtime *rt, const char *session_id,
 				      const char *user, thole_done_fn *done, void *ctx,
+				      struct thole_reading **ret, struct thole_error *err);
+TH_API int thole_runtime_describe_start(struct thole_runtime *rt, const char *session_id,
+					const char *user, const char *title, const char *metadata,
+					const char *by, thole_done_fn *done, void *ctx,
+					struct thole_reading **ret, struct thole_error *err);
+TH_API int thole_runtime_import_start(struct thole_runtime *rt, const void *bytes, size_t size,
+				      thole_line_fn *fn, thole_done_fn *done, void *ctx,
 				      struct thole_reading **ret, struct thole_error *err);
 
 /*
@@ -1041,6 +1079,8 @@ enum thole_note_kind {
 	    1 << 5, /* the session rests.  name: its state; text: the answer, or the reason */
 	THOLE_NOTE_HOOK = 1 << 6, /* for functions of thole_agent_hook only.  name: the hook's;
 				     text: the agent; json: what happened; id: of the call */
+	THOLE_NOTE_OPEN = 1 << 8, /* a session that was LOADING is open now, whether it rests or
+				     not.  name: its state */
 	THOLE_NOTE_LOST = 1 << 7  /* for a watcher that was held too long: notes were dropped here.
 				     seq: the first event that it was not told of, from which
 				     thole_runtime_log reads; 0: no event, only pieces of an

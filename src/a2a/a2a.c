@@ -120,10 +120,38 @@ static void request_free(struct th_a2a *m)
 	free(m);
 }
 
+static void on_gone(struct th_access *a)
+{
+	struct th_a2a *m = a->ctx;
+
+	th_log_load_cancel(m->load);
+	request_free(m);
+}
+
+/* The method; once more, when it needs something of the store. */
+static void run_again(struct th_access *a)
+{
+	struct th_a2a *m = a->ctx;
+
+	a->ctx = NULL; /* of who answers later */
+	a->gone = NULL;
+	a->reads = false;
+	m->waits = false;
+	m->fn(m);
+	if (!m->waits) {
+		request_free(m);
+		return;
+	}
+	a->ctx = m;
+	a->gone = on_gone;
+	a->reads = true;
+}
+
 static void run(struct th_a2a *m)
 {
-	m->fn(m);
-	request_free(m);
+	m->access->ctx = m;
+	m->access->again = run_again;
+	run_again(m->access);
 }
 
 static int on_line(void *ctx, const char *line, size_t len)
@@ -151,48 +179,34 @@ static void on_loaded(void *ctx, int code, const struct thole_error *err)
 	run(m);
 }
 
-static void on_gone(struct th_access *a)
-{
-	struct th_a2a *m = a->ctx;
-
-	th_log_load_cancel(m->load);
-	request_free(m);
-}
-
-/* True: the request names a task, or a context, of a session that is the caller's. */
+/* True: the request names a task, or a context, which may be a session of the caller's. */
 static bool names(const struct th_a2a *m, char session[static TH_SESSION_ID_MAX + 1],
 		  uint64_t *ret_after, bool *ret_latest)
 {
 	const struct th_json *message = th_json_get(m->params, "message");
 	struct th_str task = th_json_get_str(m->params, "id");
 	struct th_str context = th_json_get_str(message, "contextId");
-	struct thole_error err;
-	char *row = NULL;
 
 	*ret_latest = false;
 	*ret_after = 0;
 	if (message)
 		task = th_json_get_str(message, "taskId");
-	if (task.len) {
-		if (!th_a2a_task_parse(task, session, ret_after))
-			return false;
-	} else if (context.len && context.len <= TH_SESSION_ID_MAX) {
-		memcpy(session, context.ptr, context.len);
-		session[context.len] = '\0';
-		*ret_latest = true;
-	} else {
+	if (task.len)
+		return th_a2a_task_parse(task, session, ret_after);
+	if (!context.len || context.len > TH_SESSION_ID_MAX || memchr(context.ptr, 0, context.len))
 		return false;
-	}
-	if (thole_runtime_session(m->access->server->rt, session, m->access->user, &row, &err) != 0)
-		return false;
-	thole_free(row);
+	memcpy(session, context.ptr, context.len);
+	session[context.len] = '\0';
+	*ret_latest = true;
 	return true;
 }
 
 /* Reads the task, and then does what the method says. */
-static void begin_with_task(struct th_a2a *m)
+static void begin_with_task(struct th_access *a)
 {
+	struct th_a2a *m = a->ctx;
 	char session[TH_SESSION_ID_MAX + 1];
+	const struct th_found *row;
 	struct thole_error err = { 0 };
 	uint64_t after;
 	bool latest;
@@ -201,12 +215,16 @@ static void begin_with_task(struct th_a2a *m)
 		run(m);
 		return;
 	}
+	row = th_need_session(&a->needs, session, a->user);
+	if (!row)
+		return;
+	if (row->err) {
+		run(m);
+		return;
+	}
 	th_a2a_task_init(&m->task, session, after);
 	m->task.latest = latest;
-	m->access->ctx = m;
-	m->access->gone = on_gone;
-	m->access->reads = true;
-	if (th_log_load(m->access->server, session, after + 1, on_line, on_loaded, m, &m->load,
+	if (th_log_load(a->server, session, a->user, after + 1, on_line, on_loaded, m, &m->load,
 			&err) != 0)
 		on_loaded(m, err.code, &err);
 }
@@ -276,8 +294,13 @@ void th_a2a_post(struct th_access *a)
 	m->id_text = th_alloc(r.id.len + 1);
 	memcpy(m->id_text, r.id.ptr ?: "", r.id.len);
 	m->id = th_str_n(m->id_text, r.id.len);
-	if (read_request(m, &r))
-		begin_with_task(m);
-	else
+	if (!read_request(m, &r)) {
 		request_free(m);
+		return;
+	}
+	a->ctx = m;
+	a->gone = on_gone;
+	a->reads = true;
+	a->again = begin_with_task;
+	begin_with_task(a);
 }

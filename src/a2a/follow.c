@@ -43,13 +43,12 @@ void th_a2a_fail_api(struct th_a2a *m, const struct thole_error *err)
 
 struct th_hub *th_a2a_open(struct th_a2a *m, const char *id)
 {
-	struct th_hub *h = th_hub_get(m->access->server, id, m->access->user);
-	struct thole_error err;
+	const struct th_found *open = th_need_open(&m->access->needs, id, m->access->user, true);
 
-	if (th_functions_open(h, &err) == 0)
-		return h;
-	th_a2a_fail_api(m, &err);
-	return NULL;
+	m->waits = !open;
+	if (open && open->err)
+		th_a2a_fail_api(m, open->err);
+	return open && !open->err ? th_hub_find(m->access->server, id) : NULL;
 }
 
 void th_a2a_no_task(struct th_a2a *m)

@@ -33,6 +33,7 @@ struct th_a2a {
 	 * caller's and has begun. */
 	struct th_a2a_task task;
 	bool found;
+	bool waits; /* for the store: the method is done again when it has answered */
 	bool v1;
 };
 
@@ -42,7 +43,7 @@ struct th_a2a {
 TH_PRINTF(3, 4) void th_a2a_fail(struct th_a2a *m, int code, const char *fmt, ...);
 void th_a2a_fail_api(struct th_a2a *m, const struct thole_error *err);
 void th_a2a_no_task(struct th_a2a *m);
-/* NULL: it cannot be opened, which was the answer. */
+/* Open here.  NULL: it cannot be opened, which was the answer; or m->waits. */
 struct th_hub *th_a2a_open(struct th_a2a *m, const char *session);
 /* `plain`: the task itself, not as SendMessage of 1.0 gives it. */
 void th_a2a_answer_task(struct th_a2a *m, const struct th_a2a_task *t, int64_t history, bool plain);

@@ -62,6 +62,32 @@ static bool read_message(struct th_a2a *m, struct said *s)
 	return true;
 }
 
+/* False: it was answered, or m->waits. */
+static bool has_room(struct th_a2a *m)
+{
+	struct th_refusal r;
+	enum th_room room = th_quota_room(&m->access->needs, m->access->user, &r);
+
+	m->waits = room == TH_ROOM_PENDING;
+	if (room == TH_ROOM_NO)
+		th_access_wait(m->access, r.status, r.wait_ms, r.code, "%s", r.why.msg);
+	return room == TH_ROOM_YES;
+}
+
+/* No session has that name, whosever it is.  False: the same. */
+static bool is_new(struct th_a2a *m, const char *id)
+{
+	const struct th_found *row = th_need_session(&m->access->needs, id, NULL);
+	struct thole_error err = { .code = THOLE_EEXIST };
+
+	m->waits = !row;
+	if (!row || (row->err && row->err->code == THOLE_ENOENT))
+		return row != NULL;
+	snprintf(err.text, sizeof(err.text), "session %s exists already", id);
+	th_a2a_fail_api(m, row->err ?: &err);
+	return false;
+}
+
 /* A new session; its name is the context that the client chose, or a UUID. */
 static struct th_hub *begin(struct th_a2a *m, struct th_str context, const char *text)
 {
@@ -70,17 +96,19 @@ static struct th_hub *begin(struct th_a2a *m, struct th_str context, const char 
 	    th_served_find(&s->agents, th_str_of(m->access->args[0]));
 	struct th_uuid made = th_uuid_now();
 	char id[TH_SESSION_ID_MAX + 1], *workspace = NULL;
-	const char *options[] = { "id", id, "user", m->access->user, NULL };
+	const char *options[] = { "id", id, "user", m->access->user, "fresh", "yes", NULL };
 	struct thole_session *session = NULL;
 	struct thole_agent *agent = NULL;
 	struct thole_error err;
 	int code;
 
-	if (!th_quota_begin(m->access))
+	if (!has_room(m))
 		return NULL;
 	th_uuid_text(&made, id);
 	if (context.len)
 		snprintf(id, sizeof(id), "%.*s", TH_FMT(context));
+	if (context.len && !is_new(m, id))
+		return NULL;
 	code = th_workspace_make(s, id, &workspace, &err);
 	if (!code)
 		code = th_served_make(from, workspace, &agent, &err);
@@ -100,13 +128,12 @@ static struct th_hub *begin(struct th_a2a *m, struct th_str context, const char 
 	return th_hub_find(s, id);
 }
 
-static bool decide(struct th_a2a *m, const struct said *s, const char *session)
+static bool decide(struct th_a2a *m, const struct said *s, struct thole_session *session)
 {
 	struct th_str word = th_json_get_str(s->decision, "decision");
 	struct th_str call = th_json_get_str(s->decision, "call_id");
 	struct th_str message = th_json_get_str(s->decision, "message");
 	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
-	struct thole_runtime *rt = m->access->server->rt;
 	const char *by = m->access->user;
 	struct thole_error err = { 0 };
 	const char *id, *told;
@@ -121,12 +148,12 @@ static bool decide(struct th_a2a *m, const struct said *s, const char *session)
 	id = call.len ? th_arena_cstr(&memory, call) : NULL;
 	told = message.len ? th_arena_cstr(&memory, message) : NULL;
 	if (th_str_is(word, "approve"))
-		code = thole_runtime_approve(rt, session, id, by, false, &err);
+		code = thole_session_approve(session, id, by, &err);
 	else if (th_str_is(word, "reject"))
-		code = thole_runtime_reject(rt, session, id, by, told, false, &err);
+		code = thole_session_reject(session, id, by, told, &err);
 	else if (th_str_is(word, "done") || th_str_is(word, "not_started") ||
 		 th_str_is(word, "unknown"))
-		code = thole_runtime_settle(rt, session, id,
+		code = thole_session_settle(session, id,
 					    th_str_is(word, "done")          ? THOLE_DONE
 					    : th_str_is(word, "not_started") ? THOLE_NOT_STARTED
 									     : THOLE_UNKNOWN,
@@ -159,11 +186,11 @@ static struct th_hub *go_on(struct th_a2a *m, const struct said *s, struct th_a2
 			: "nothing in the task waits for a decision");
 		return NULL;
 	}
-	if (th_a2a_task_over(t) && !th_quota_begin(m->access))
+	if (th_a2a_task_over(t) && !has_room(m))
 		return NULL;
 	/* First: where another node has to open it, that one decides, too. */
 	h = th_a2a_open(m, t->session);
-	if (!h || (s->decision && !decide(m, s, t->session)))
+	if (!h || (s->decision && !decide(m, s, h->session)))
 		return NULL;
 	if (!s->decision && thole_session_message(h->session, s->text.ptr, &err) != 0) {
 		th_a2a_fail_api(m, &err);

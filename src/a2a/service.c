@@ -12,7 +12,7 @@ static const struct th_route routes[] = {
 // clang-format on
 
 /* Of the task, or of the context, that a request names: as a2a.c reads it. */
-static bool session_of(const struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1])
+static bool session_of(struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1])
 {
 	struct th_str params = th_json_raw_get(th_http_body(a->request), "params");
 	struct th_str message = th_json_raw_get(params, "message");

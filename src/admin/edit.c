@@ -31,15 +31,15 @@ static enum th_code check_end(const struct th_session *s, uint64_t to, struct th
 
 static enum th_code fold(struct th_edit *e, struct th_str id, uint64_t to, struct th_err *err)
 {
-	enum th_code code = e->store->kind->read(e->store, id, 1, to, fold_event, e, err);
+	enum th_code code = e->reads->kind->read(e->reads, id, 1, to, fold_event, e, err);
 
 	return code ? th_prefix(err, code, "session %.*s", TH_FMT(id))
 		    : check_end(&e->session, to, id, err);
 }
 
-static void begin(struct th_edit *e, struct th_store *store)
+static void begin(struct th_edit *e, struct th_store *reads, struct th_store *store)
 {
-	*e = (struct th_edit){ .store = store };
+	*e = (struct th_edit){ .reads = reads, .store = store };
 	th_arena_init(&e->memory, EDIT_MEMORY_MAX);
 	th_session_init(&e->session);
 }
@@ -59,12 +59,12 @@ static void release(struct th_edit *e)
 		return;
 }
 
-enum th_code th_edit_open(struct th_edit *e, struct th_store *store, struct th_str session_id,
-			  struct th_err *err)
+enum th_code th_edit_open(struct th_edit *e, struct th_store *reads, struct th_store *store,
+			  struct th_str session_id, struct th_err *err)
 {
 	enum th_code code;
 
-	begin(e, store);
+	begin(e, reads, store);
 	code = store->kind->lease(store, session_id, &e->memory, &e->row, err);
 	if (code == TH_OK) {
 		code = fold(e, e->row.session_id, e->row.head_seq, err);
@@ -351,7 +351,7 @@ static enum th_code search(struct search *s, struct th_str id, int depth, struct
 	struct th_edit e;
 	enum th_code code;
 
-	begin(&e, s->store);
+	begin(&e, s->store, s->store);
 	code = e.store->kind->get(e.store, id, &e.memory, &e.row, err)
 		   ?: fold(&e, e.row.session_id, e.row.head_seq, err);
 	if (!code)
@@ -408,5 +408,5 @@ enum th_code th_edit_open_waiting(struct th_edit *e, struct th_store *store,
 		return th_fail(err, TH_EUSAGE,
 			       "calls \"%.*s\" wait in sessions %.*s and %.*s; name that session",
 			       TH_FMT(th_utf8_cut(call_id, 80)), TH_FMT(first), TH_FMT(second));
-	return th_edit_open(e, store, first.len ? first : session_id, err);
+	return th_edit_open(e, store, store, first.len ? first : session_id, err);
 }

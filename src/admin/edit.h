@@ -14,15 +14,17 @@
 #include "store/store.h"
 
 struct th_edit {
-	struct th_store *store; /* borrowed */
+	struct th_store *reads, *store; /* borrowed; what is read, and what is changed */
 	struct th_arena memory;
 	struct th_session_row row; /* from the lease; strings in `memory`; head: the last event */
 	struct th_session session; /* the fold */
 };
 
-/* Takes the lease and folds the log.  th_edit_close is needed after success only. */
-TH_NODISCARD enum th_code th_edit_open(struct th_edit *e, struct th_store *store,
-				       struct th_str session_id, struct th_err *err);
+/* Takes the lease and folds the log.  th_edit_close is needed after success only.  On any thread
+ * (see store.h): `reads` is a handle of that thread's, and may be `store`, which is written. */
+TH_NODISCARD enum th_code th_edit_open(struct th_edit *e, struct th_store *reads,
+				       struct th_store *store, struct th_str session_id,
+				       struct th_err *err);
 void th_edit_close(struct th_edit *e); /* gives the lease back */
 /* Opens the session or one of its child sessions (agents as tools): the one that has a call of that
  * id (empty: any call) waiting in this phase; if none has, the session itself.  TH_EUSAGE: several
@@ -64,8 +66,8 @@ TH_NODISCARD enum th_code th_edit_state(struct th_edit *e, enum th_state to, str
 					struct th_err *err);
 
 /* Creates a session that shares the events of `source` up to `seq` (0: all).  Calls that were under
- * way there are not part of it.  A fork of a child session has no parent call.  On any thread (see
- * store.h): `reads` is a handle of that thread's, and may be `store`, which is written. */
+ * way there are not part of it.  A fork of a child session has no parent call.  On any thread, as
+ * th_edit_open. */
 TH_NODISCARD enum th_code th_edit_fork(struct th_store *reads, struct th_store *store,
 				       struct th_str source, uint64_t seq, struct th_str session_id,
 				       struct th_err *err);

@@ -28,7 +28,7 @@ struct arrived {
 };
 
 struct arriving {
-	struct th_store *store;
+	struct th_store *reads, *store;
 	uint64_t line;
 	struct th_export_load load;
 	struct th_arena memory;
@@ -81,7 +81,7 @@ static enum th_code fold_prefix(struct arriving *x, struct th_str id, uint64_t t
 	enum th_code code = TH_OK;
 
 	if (!s || s->here)
-		return x->store->kind->read(x->store, id, 1, to, fold_event, x, err);
+		return x->reads->kind->read(x->reads, id, 1, to, fold_event, x, err);
 	if (s->row.parent.len)
 		code = fold_prefix(x, s->row.parent, TH_MIN(to, s->row.parent_seq), err);
 	for (size_t i = 0; !code && i < s->count && s->events[i].seq <= to; i++)
@@ -133,7 +133,7 @@ static enum th_code is_it_here(struct arriving *x, struct arrived *s, struct th_
 	enum th_code code;
 
 	th_arena_init(&a, 2 * TH_EVENT_DATA_MAX);
-	code = x->store->kind->get(x->store, s->row.session_id, &a, &there, err);
+	code = x->reads->kind->get(x->reads, s->row.session_id, &a, &there, err);
 	s->here = !code;
 	s->same =
 	    s->here && there.head_seq == s->row.head_seq && th_digest_eq(&there.head, &s->row.head);
@@ -478,7 +478,7 @@ static enum th_code check_blob(const struct arriving *x, struct th_str hex, stru
 	if (!th_digest_parse(hex, &key.hash) ||
 	    (x->blob_count && bsearch(&key, x->blobs, x->blob_count, sizeof(key), by_hash)))
 		return TH_OK;
-	code = x->store->kind->blob(x->store, &key.hash, &bytes, err);
+	code = x->reads->kind->blob(x->reads, &key.hash, &bytes, err);
 	return code != TH_ENOENT
 		   ? code
 		   : th_fail(err, TH_ECORRUPT, "the blob %.*s, which an event names, is missing",
@@ -652,10 +652,11 @@ static enum th_code take_all(struct arriving *x, th_session_import_fn *fn, void 
 	return store_all(x, err);
 }
 
-enum th_code th_session_import(struct th_store *store, th_session_import_fn *fn, void *ctx,
-			       struct th_arena *a, struct th_str *ret, struct th_err *err)
+enum th_code th_session_import(struct th_store *reads, struct th_store *store,
+			       th_session_import_fn *fn, void *ctx, struct th_arena *a,
+			       struct th_str *ret, struct th_err *err)
 {
-	struct arriving x = { .store = store };
+	struct arriving x = { .reads = reads, .store = store };
 	enum th_code code;
 
 	th_arena_init(&x.memory, 2 * TH_BATCH_MEMORY_MAX);

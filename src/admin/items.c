@@ -10,8 +10,8 @@ static enum th_code add(void *ctx, const struct th_event *ev, const struct th_di
 	return th_transcript_add(ctx, ev, err);
 }
 
-enum th_code th_items_read(struct th_store *store, struct th_str session_id, int64_t first,
-			   size_t count, struct th_buf *out, struct th_err *err)
+enum th_code th_items_read(struct th_store *store, struct th_str session_id, uint64_t to_seq,
+			   int64_t first, size_t count, struct th_buf *out, struct th_err *err)
 {
 	struct th_jw w = th_jw(out);
 	struct th_transcript transcript;
@@ -20,7 +20,7 @@ enum th_code th_items_read(struct th_store *store, struct th_str session_id, int
 	enum th_code code;
 
 	th_transcript_init(&transcript, false);
-	code = store->kind->read(store, session_id, 1, 0, add, &transcript, err);
+	code = store->kind->read(store, session_id, 1, to_seq, add, &transcript, err);
 	if (first < 0)
 		from = back > transcript.count ? 0 : transcript.count - (size_t)back;
 	else

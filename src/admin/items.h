@@ -9,12 +9,13 @@
 #include "store/store.h"
 
 /*
- * Appends the JSON list of the items that the store has, oldest first.
+ * Appends the JSON list of the items that the store has, oldest first, of events
+ * up to `to_seq` (0: all).
  * `first`: from which on; negative: from the end.  `count`: at most; 0: all.
  * TH_ELIMIT: they do not fit into `out`, or into memory.
  */
 TH_NODISCARD enum th_code th_items_read(struct th_store *store, struct th_str session_id,
-					int64_t first, size_t count, struct th_buf *out,
-					struct th_err *err);
+					uint64_t to_seq, int64_t first, size_t count,
+					struct th_buf *out, struct th_err *err);
 
 #endif

@@ -330,7 +330,7 @@ enum th_code th_openhands_import(struct th_store *store, const char *path,
 		code = th_prefix(err, make(&m, ret, err), "%s", path);
 	}
 	if (!code)
-		code = th_session_import(store, next_line, &m, a, &ret->session_id, err);
+		code = th_session_import(store, store, next_line, &m, a, &ret->session_id, err);
 	ret->events = m.files.log.count;
 	ret->torn = m.files.torn;
 	ret->generation = m.files.log.version == TH_OPENHANDS_V0 ? "V0" : "V1";

@@ -49,10 +49,11 @@ typedef int th_session_import_fn(void *ctx, struct th_str *ret, struct th_err *e
 /*
  * *ret: the session's name, in the arena.  TH_EEXIST: the store has the session.
  * TH_EPROTO: the file has another format, or is truncated; TH_ECORRUPT: it was
- * changed; TH_ELIMIT: one of the limits above.  Messages name the line.
+ * changed; TH_ELIMIT: one of the limits above.  Messages name the line.  On any thread (see
+ * store.h): `reads` is a handle of that thread's, and may be `store`, which is written.
  */
-TH_NODISCARD enum th_code th_session_import(struct th_store *store, th_session_import_fn *fn,
-					    void *ctx, struct th_arena *a, struct th_str *ret,
-					    struct th_err *err);
+TH_NODISCARD enum th_code th_session_import(struct th_store *reads, struct th_store *store,
+					    th_session_import_fn *fn, void *ctx, struct th_arena *a,
+					    struct th_str *ret, struct th_err *err);
 
 #endif

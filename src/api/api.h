@@ -70,12 +70,16 @@ struct thole_runtime {
 
 void th_api_named_add(struct thole_session *s); /* once it has its name */
 void th_api_named_remove(struct thole_session *s);
-/* One that is being deleted. */
+/* One that is being deleted or, while it is not open here, changed. */
 struct th_api_removed {
 	struct th_api_removed *prev, *next;
-	const char *id;
+	const char *id, *what; /* "deleted", "changed" */
 };
-/* EBUSY: a session of that name is being deleted.  It is not opened, and none is begun. */
+/* In the list of those, while a work on its name is under way; `id` lives as long. */
+void th_api_named_take(struct thole_runtime *rt, struct th_api_removed *name, const char *id,
+		       const char *what);
+void th_api_named_give(struct thole_runtime *rt, struct th_api_removed *name);
+/* EBUSY: a session of that name is in it.  It is not opened, and none is begun. */
 TH_NODISCARD enum th_code th_api_named_removed(const struct thole_runtime *rt, const char *id,
 					       struct th_err *err);
 int th_api_check_removed(const struct thole_runtime *rt, const char *id, struct thole_error *err);
@@ -358,6 +362,10 @@ struct thole_session *th_api_open_find(struct thole_runtime *rt, const char *id)
 
 /* A session as an object of a page. */
 void th_api_row_print(const struct th_session_row *row, struct th_jw *w);
+/* The same of one by its name; `user`: only this one's; NULL: whosever it is.  On any thread. */
+TH_NODISCARD enum th_code th_api_session_print(struct th_store *store, const char *id,
+					       const char *user, struct th_buf *out,
+					       struct th_err *err);
 /* A page as it is asked for, with its own copy of the options; read on any thread. */
 struct th_api_page;
 int th_api_page_new(const char *const *options, struct th_api_page **ret, struct thole_error *err);

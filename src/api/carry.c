@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * admin/export.c - sessions out of a runtime's store and into it.
+ * carry.c - sessions out of a runtime's store and into it.
  */
 #include "admin/transfer.h"
 
-#include "api/api.h"
+#include <stdlib.h>
+
+#include "api/work.h"
 
 struct giving {
 	thole_line_fn *fn;
@@ -59,8 +61,60 @@ int thole_runtime_import(struct thole_runtime *rt, const void *bytes, size_t siz
 		code = th_api_fail(err, TH_EUSAGE, "there is nothing to import");
 	if (code)
 		return code;
-	bad = th_session_import(th_runtime_store(rt->rt), next_line, &rest, &a, &id, &e);
+	bad = th_session_import(th_runtime_store(rt->rt), th_runtime_store(rt->rt), next_line,
+				&rest, &a, &id, &e);
 	if (!bad && ret)
 		*ret = th_api_copy(id);
 	return th_api_out(bad, &e, err);
+}
+
+/* ---- beside the loop ---- */
+
+struct arrival {
+	struct th_api_work work;
+	struct th_store *store; /* the loop's: what comes in is written with it */
+	size_t size;
+	char bytes[];
+};
+
+static enum th_code arrival_run(struct th_api_work *w, struct th_store *reads, struct th_buf *out,
+				struct th_err *err)
+{
+	const struct arrival *x = TH_CONTAINER_OF(w, struct arrival, work);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
+	struct th_str rest = { x->bytes, x->size }, id;
+	enum th_code code;
+
+	th_arena_init(&a, TH_MIB);
+	code = th_session_import(reads, x->store, next_line, &rest, &a, &id, err);
+	if (!code)
+		th_buf_add(out, id);
+	return code;
+}
+
+static void arrival_free(struct th_api_work *w)
+{
+	free(TH_CONTAINER_OF(w, struct arrival, work));
+}
+
+int thole_runtime_import_start(struct thole_runtime *rt, const void *bytes, size_t size,
+			       thole_line_fn *fn, thole_done_fn *done, void *ctx,
+			       struct thole_reading **ret, struct thole_error *err)
+{
+	struct arrival *x;
+	int code = th_api_enter(rt, err);
+
+	if (!code && (!bytes || size == 0))
+		code = th_api_fail(err, TH_EUSAGE, "there is nothing to import");
+	if (!code && (!fn || !done))
+		code = th_api_fail(err, TH_EUSAGE, "a function is NULL");
+	if (code)
+		return code;
+	x = th_alloc(sizeof(*x) + size);
+	x->work = (struct th_api_work){ .run = arrival_run, .free = arrival_free, .changes = true };
+	x->store = th_runtime_store(rt->rt);
+	x->size = size;
+	memcpy(x->bytes, bytes, size);
+	return th_api_work_start(rt, th_runtime_long_reader(rt->rt), &x->work, fn, done, ctx, ret,
+				 err);
 }

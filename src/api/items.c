@@ -11,8 +11,8 @@ static int read_items(struct thole_session *s, int64_t first, size_t count, char
 {
 	struct th_buf text = TH_BUF_INIT(TH_JSON_SIZE_MAX);
 	struct th_err e = { 0 };
-	enum th_code code =
-	    th_items_read(th_runtime_store(s->rt->rt), th_str_of(s->id), first, count, &text, &e);
+	enum th_code code = th_items_read(th_runtime_store(s->rt->rt), th_str_of(s->id), 0, first,
+					  count, &text, &e);
 
 	if (code == TH_ENOENT) { /* its first event is on the way to the store */
 		code = TH_OK;

@@ -318,19 +318,32 @@ int thole_runtime_page(struct thole_runtime *rt, const char *const *options, cha
 	return th_api_out(bad, &e, err);
 }
 
+enum th_code th_api_session_print(struct th_store *store, const char *id, const char *user,
+				  struct th_buf *out, struct th_err *err)
+{
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
+	struct th_jw w = th_jw(out);
+	struct th_session_row row = { 0 };
+	enum th_code code;
+
+	th_arena_init(&a, TH_MIB);
+	code = store->kind->get(store, th_str_of(id), &a, &row, err);
+	if (code == TH_ENOENT || (!code && user && !th_user_is(th_str_of(user), row.user)))
+		return th_fail(err, TH_ENOENT, "no session %s", id);
+	if (code)
+		return code;
+	th_api_row_print(&row, &w);
+	return th_buf_check(out, "the session", err);
+}
+
 int thole_runtime_session(struct thole_runtime *rt, const char *session_id, const char *user,
 			  char **ret, struct thole_error *err)
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
-	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
-	struct th_jw w = th_jw(&text);
-	struct th_session_row row = { 0 };
-	struct th_store *store;
 	struct th_err e = { 0 };
 	enum th_code bad;
 	int code = th_api_enter(rt, err);
 
-	th_arena_init(&a, TH_MIB);
 	if (!code && !ret)
 		code =
 		    th_api_fail(err, TH_EUSAGE, "there is no place for the session: ret is NULL");
@@ -340,16 +353,7 @@ int thole_runtime_session(struct thole_runtime *rt, const char *session_id, cons
 		code = th_api_text(user, "the user", 1, TH_USER_MAX, err);
 	if (code)
 		return code;
-	store = th_runtime_store(rt->rt);
-	bad = store->kind->get(store, th_str_of(session_id), &a, &row, &e);
-	if (!bad && user && !th_user_is(th_str_of(user), row.user))
-		bad = th_fail(&e, TH_ENOENT, "no session %s", session_id);
-	else if (bad == TH_ENOENT)
-		(void)th_fail(&e, TH_ENOENT, "no session %s", session_id);
-	if (!bad) {
-		th_api_row_print(&row, &w);
-		bad = th_buf_check(&text, "the session", &e);
-	}
+	bad = th_api_session_print(th_runtime_store(rt->rt), session_id, user, &text, &e);
 	if (!bad)
 		*ret = th_api_copy(th_buf_str(&text));
 	return th_api_out(bad, &e, err);

@@ -79,7 +79,7 @@ enum th_code th_api_named_removed(const struct thole_runtime *rt, const char *id
 {
 	for (const struct th_api_removed *r = rt->removed; r; r = r->next)
 		if (strcmp(r->id, id) == 0)
-			return th_fail(err, TH_EBUSY, "session %s is being deleted", id);
+			return th_fail(err, TH_EBUSY, "session %s is being %s", id, r->what);
 	return TH_OK;
 }
 
@@ -88,4 +88,23 @@ int th_api_check_removed(const struct thole_runtime *rt, const char *id, struct 
 	struct th_err e = { 0 };
 
 	return th_api_out(th_api_named_removed(rt, id, &e), &e, err);
+}
+
+void th_api_named_take(struct thole_runtime *rt, struct th_api_removed *name, const char *id,
+		       const char *what)
+{
+	*name = (struct th_api_removed){ .next = rt->removed, .id = id, .what = what };
+	if (name->next)
+		name->next->prev = name;
+	rt->removed = name;
+}
+
+void th_api_named_give(struct thole_runtime *rt, struct th_api_removed *name)
+{
+	if (name->prev)
+		name->prev->next = name->next;
+	else
+		rt->removed = name->next;
+	if (name->next)
+		name->next->prev = name->prev;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reading.c - logs, exports, blobs and pages of sessions, read beside the loop and given to the
- * program from it.
+ * reading.c - logs, exports and blobs, read beside the loop and given to the program from it.
  */
 #include <stdlib.h>
 
@@ -387,44 +386,6 @@ int th_api_work_start(struct thole_runtime *rt, struct th_reader *reader, struct
 	r->fn = fn;
 	r->work = w;
 	return begin(r, reader, ret, err);
-}
-
-struct page_work {
-	struct th_api_work work;
-	struct th_api_page *page;
-};
-
-static enum th_code page_run(struct th_api_work *w, struct th_store *reads, struct th_buf *out,
-			     struct th_err *err)
-{
-	return th_api_page_print(TH_CONTAINER_OF(w, struct page_work, work)->page, reads, out, err);
-}
-
-static void page_free(struct th_api_work *w)
-{
-	struct page_work *p = TH_CONTAINER_OF(w, struct page_work, work);
-
-	th_api_page_free(p->page);
-	free(p);
-}
-
-int thole_runtime_page_start(struct thole_runtime *rt, const char *const *options,
-			     thole_line_fn *fn, thole_done_fn *done, void *ctx,
-			     struct thole_reading **ret, struct thole_error *err)
-{
-	struct th_api_page *page = NULL;
-	struct page_work *w;
-	int code = th_api_enter(rt, err);
-
-	if (!code && (!fn || !done))
-		code = th_api_fail(err, TH_EUSAGE, "a function is NULL");
-	if (!code)
-		code = th_api_page_new(options, &page, err);
-	if (code)
-		return code;
-	w = th_alloc(sizeof(*w));
-	*w = (struct page_work){ .work = { .run = page_run, .free = page_free }, .page = page };
-	return th_api_work_start(rt, th_runtime_reader(rt->rt), &w->work, fn, done, ctx, ret, err);
 }
 
 int thole_runtime_blob_start(struct thole_runtime *rt, const char *hash, size_t offset, size_t len,

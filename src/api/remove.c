@@ -1,97 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * remove.c - sessions described anew or deleted, and what all of them used.
- */
+/* remove.c - sessions deleted. */
 #include "admin/remove.h"
 
 #include <stdlib.h>
 
-#include "admin/edit.h"
-#include "admin/usage.h"
 #include "api/work.h"
-
-/* ---- describing -------------------------------------------------------------------------------
- */
-
-/* The session's row, if it is this user's; else it is as if it was not there. */
-static enum th_code get_row(struct th_store *store, const char *id, const char *user,
-			    struct th_arena *a, struct th_session_row *ret, struct th_err *err)
-{
-	enum th_code code = store->kind->get(store, th_str_of(id), a, ret, err);
-
-	if (code == TH_ENOENT || (!code && user && !th_user_is(th_str_of(user), ret->user)))
-		return th_fail(err, TH_ENOENT, "no session %s", id);
-	return code;
-}
-
-static enum th_code describe_stored(struct thole_runtime *rt, const char *id,
-				    const struct th_ev_session_changed *change, struct th_err *err)
-{
-	struct th_edit edit;
-	enum th_code code;
-
-	if (th_runtime_has(rt->rt, th_str_of(id)))
-		return th_fail(err, TH_EBUSY,
-			       "session %s is being closed, or works for one that is open here",
-			       id);
-	code = th_edit_open(&edit, th_runtime_store(rt->rt), th_str_of(id), err);
-	if (code)
-		return code;
-	code = th_edit_describe(&edit, change, err);
-	th_edit_close(&edit);
-	return code;
-}
-
-int thole_runtime_describe(struct thole_runtime *rt, const char *session_id, const char *user,
-			   const char *title, const char *metadata, const char *by,
-			   struct thole_error *err)
-{
-	const struct th_ev_session_changed change = { .title = th_str_of(title),
-						      .metadata = th_str_of(metadata),
-						      .by = th_str_of(by) };
-	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
-	struct thole_session *s;
-	struct th_session_row row;
-	struct th_err e = { 0 };
-	enum th_code bad;
-	int code = th_api_enter(rt, err);
-
-	th_arena_init(&a, TH_MIB);
-	if (!code)
-		code = th_api_text(session_id, "the session's name", 1, TH_SESSION_ID_MAX, err);
-	if (!code && user)
-		code = th_api_text(user, "the user", 1, TH_USER_MAX, err);
-	if (!code && title)
-		code = th_api_text(title, "the title", 1, TH_PATH_LEN_MAX, err);
-	if (!code && metadata)
-		code = th_api_text(metadata, "the metadata", 2, TH_METADATA_MAX, err);
-	if (!code && by)
-		code = th_api_text(by, "who says so", 0, TH_PATH_LEN_MAX, err);
-	if (code)
-		return code;
-	bad = get_row(th_runtime_store(rt->rt), session_id, user, &a, &row, &e);
-	bad = bad ?: th_edit_check_change(&row, &change, &e);
-	th_api_sessions_reap(rt);
-	s = th_api_open_find(rt, session_id);
-	if (bad || !s)
-		return th_api_out(bad ?: describe_stored(rt, session_id, &change, &e), &e, err);
-	code = th_api_check_ready(s, err);
-	return code ? code
-		    : th_api_out(th_driver_describe(rt->driver, s->handle, &change, &e), &e, err);
-}
-
-/* ---- deleting ---------------------------------------------------------------------------------
- */
-
-enum th_code th_api_check_user(struct th_store *store, const char *id, const char *user,
-			       struct th_err *err)
-{
-	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
-	struct th_session_row row;
-
-	th_arena_init(&a, TH_MIB);
-	return get_row(store, id, user, &a, &row, err);
-}
 
 /* One that this runtime works on is not deleted.  *ret: it is open here, and rests; or NULL. */
 static enum th_code check_open(struct thole_runtime *rt, const char *id, struct thole_session **ret,
@@ -209,10 +122,7 @@ static enum th_code removal_begin(struct removal *r, struct th_err *err)
 		return code;
 	}
 	r->begun = true;
-	r->name = (struct th_api_removed){ .next = r->rt->removed, .id = r->id };
-	if (r->name.next)
-		r->name.next->prev = &r->name;
-	r->rt->removed = &r->name;
+	th_api_named_take(r->rt, &r->name, r->id, "deleted");
 	if (r->open) {
 		r->open->removing = true;
 		r->open->users++;
@@ -244,12 +154,8 @@ static void removal_free(struct th_api_work *w)
 		r->open->removing = false;
 		th_api_session_unref(r->open);
 	}
-	if (r->name.prev)
-		r->name.prev->next = r->name.next;
-	else if (r->begun)
-		r->rt->removed = r->name.next;
-	if (r->name.next)
-		r->name.next->prev = r->name.prev;
+	if (r->begun)
+		th_api_named_give(r->rt, &r->name);
 	th_family_free(r->gone);
 	free(r);
 }
@@ -276,71 +182,4 @@ int thole_runtime_delete_start(struct thole_runtime *rt, const char *session_id,
 	memcpy(r->user, user ?: "", user ? strlen(user) : 0);
 	return th_api_work_start(rt, th_runtime_long_reader(rt->rt), &r->work, NULL, done, ctx, ret,
 				 err);
-}
-
-/* ---- usage ------------------------------------------------------------------------------------
- */
-
-struct printing {
-	const struct th_usage_ask *ask;
-	struct th_jw w;
-};
-
-static enum th_code print_line(void *ctx, const struct th_usage_line *line, struct th_err *err)
-{
-	struct printing *p = ctx;
-
-	th_jw_object(&p->w);
-	th_usage_line_print(p->ask, line, &p->w);
-	th_jw_object_end(&p->w);
-	return th_buf_check(p->w.out, "the list of usage", err);
-}
-
-static int read_options(const char *const *options, struct th_usage_ask *ask,
-			struct thole_error *err)
-{
-	struct th_err e = { 0 };
-	int code = TH_OK;
-
-	for (; !code && options && *options; options += 2) {
-		code = th_api_text(*options, "an option's name", 1, TH_PATH_LEN_MAX, err);
-		if (!code)
-			code = th_api_text(options[1], *options, 1, TH_PATH_LEN_MAX, err);
-		if (!code)
-			code = th_api_out(th_usage_option(*options, th_str_of(options[1]), ask, &e),
-					  &e, err);
-	}
-	return code;
-}
-
-int thole_runtime_usage(struct thole_runtime *rt, const char *const *options, char **ret,
-			struct thole_error *err)
-{
-	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
-	struct th_buf next TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
-	struct th_usage_ask ask = { 0 };
-	struct printing p = { .ask = &ask, .w = th_jw(&text) };
-	struct th_err e = { 0 };
-	enum th_code bad;
-	int code = th_api_enter(rt, err);
-
-	if (!code && !ret)
-		code = th_api_fail(err, TH_EUSAGE, "there is no place for the list: ret is NULL");
-	if (!code)
-		code = read_options(options, &ask, err);
-	if (code)
-		return code;
-	th_jw_object(&p.w);
-	th_jw_kstr(&p.w, "by", th_str_of(th_usage_by_name(&ask)));
-	th_jw_key(&p.w, TH_STR("usage"));
-	th_jw_array(&p.w);
-	bad = th_usage_report(th_runtime_store(rt->rt), &ask, print_line, &p, &next, &e);
-	th_jw_array_end(&p.w);
-	if (next.len)
-		th_jw_kstr(&p.w, "next", th_buf_str(&next));
-	th_jw_object_end(&p.w);
-	bad = bad ?: th_buf_check(&text, "the list of usage", &e);
-	if (!bad)
-		*ret = th_api_copy(th_buf_str(&text));
-	return th_api_out(bad, &e, err);
 }

@@ -77,6 +77,10 @@ static void on_ready(void *ctx, struct th_handle h, const struct th_err *err)
 	/* Whoever waits until it is open hears of it, though nothing happens in it. */
 	else if (s->stored && !said && !s->hurried && !s->freed && th_session_rests(th_api_fold(s)))
 		tell_rest(s, th_api_fold(s));
+	if (!code && !s->freed && (s->kinds & THOLE_NOTE_OPEN))
+		th_api_tell(s, THOLE_NOTE_OPEN, th_str_of(th_state_name(th_api_fold(s)->state)),
+			    (struct th_str){ 0 }, (struct th_str){ 0 }, (struct th_str){ 0 }, 0,
+			    NULL);
 	th_api_deliver_soon(s->rt);
 }
 
@@ -134,6 +138,7 @@ struct beginning {
 	bool in_pieces;                      /* a stored one with a long log is open later */
 	bool beside;                         /* so is any stored one */
 	bool from_dead;                      /* it was left behind by another runtime */
+	bool fresh;                          /* nobody has used the name */
 	const struct th_session_row *leased; /* NULL: its lease is not taken */
 };
 
@@ -163,6 +168,7 @@ static int start(struct thole_runtime *rt, struct thole_agent *agent, const stru
 		.in_pieces = b->in_pieces,
 		.beside = b->beside,
 		.from_dead = b->from_dead,
+		.fresh = b->fresh,
 		.leased = b->leased,
 	};
 	struct th_err e = { 0 };
@@ -251,6 +257,11 @@ static int read_beginning(const char *const *options, struct beginning *b, struc
 		} else if (strcmp(*options, "metadata") == 0) {
 			code = check_metadata(options[1], err);
 			b->metadata = options[1];
+		} else if (strcmp(*options, "fresh") == 0) {
+			code = th_api_text(options[1], "fresh", 1, TH_PATH_LEN_MAX, err);
+			b->fresh = !code && strcmp(options[1], "yes") == 0;
+			if (!code && !b->fresh && strcmp(options[1], "no") != 0)
+				return th_api_fail(err, TH_EUSAGE, "fresh is yes or no");
 		} else {
 			return th_api_fail(err, TH_EUSAGE,
 					   "there is no option \"%.64s\" of a session", *options);
@@ -286,6 +297,7 @@ int thole_session_new_with(struct thole_runtime *rt, struct thole_agent *agent,
 	if (!b.id) {
 		new_id(made);
 		b.id = made;
+		b.fresh = true;
 	}
 	return start(rt, agent, &def, &b, ret, err);
 }
@@ -313,6 +325,9 @@ static int open_stored(struct thole_runtime *rt, struct thole_agent *agent,
 		code = th_api_check_removed(rt, id, err);
 	if (!code && is_open(rt, id)) /* it would be its own rival */
 		code = th_api_fail(err, TH_EBUSY, "this runtime has session %s open", id);
+	if (!code && !b->leased && th_runtime_works_for(rt->rt, th_str_of(id)))
+		code = th_api_fail(err, TH_EBUSY,
+				   "session %s works for one that this runtime has open", id);
 	if (code && b->leased)
 		th_runtime_give_leased(rt->rt, b->leased, b->from_dead);
 	return code ? code : start(rt, agent, NULL, b, ret, err);

@@ -7,7 +7,7 @@
 
 #include "admin/edit.h"
 #include "admin/waiting.h"
-#include "api/api.h"
+#include "api/work.h"
 #include "core/session.h"
 
 /* ---- decisions --------------------------------------------------------------------------------
@@ -181,14 +181,18 @@ static enum th_code list_row(void *ctx, const struct th_session_row *row, struct
 	return code ? code : th_buf_check(l->w.out, "the list of what waits", err);
 }
 
-int thole_runtime_waiting(struct thole_runtime *rt, const char *user, const char *after,
-			  size_t limit, char **ret, struct thole_error *err)
+/* As it is asked for; read on any thread. */
+struct waiting {
+	struct th_api_work work;
+	struct th_session_filter filter; /* borrows of this */
+	size_t limit;
+	char user[TH_USER_MAX + 1], after[TH_PATH_LEN_MAX + 1];
+};
+
+static int waiting_read(struct thole_runtime *rt, const char *user, const char *after, size_t limit,
+			struct waiting *w, struct thole_error *err)
 {
-	struct th_session_filter f = { .user = th_str_of(user), .state = TH_STR("waiting") };
-	struct th_buf text = TH_BUF_INIT(TH_JSON_SIZE_MAX);
-	struct list l = { .w = th_jw(&text), .limit = limit ? limit : TH_PAGE_SESSIONS };
 	struct th_err e = { 0 };
-	enum th_code bad = TH_OK;
 	int code = th_api_enter(rt, err);
 
 	if (!code && user)
@@ -197,33 +201,86 @@ int thole_runtime_waiting(struct thole_runtime *rt, const char *user, const char
 		code = th_api_text(after, "the cursor", 1, TH_PATH_LEN_MAX, err);
 	if (!code && limit > TH_PAGE_SESSIONS_MAX)
 		code = th_api_fail(err, TH_EUSAGE, "limit is at most %d", TH_PAGE_SESSIONS_MAX);
-	if (!code && !ret)
-		code = th_api_fail(err, TH_EUSAGE, "there is no place for the list: ret is NULL");
-	if (!code && after)
-		code = th_api_out(th_cursor_parse(th_str_of(after), &f, &e), &e, err);
-	if (!code && after && f.order != TH_LIST_CREATED)
-		code = th_api_fail(err, TH_EUSAGE, "the cursor is of another list");
 	if (code)
 		return code;
-	f.order = TH_LIST_CREATED;
-	f.limit = l.limit + 1;
+	memcpy(w->user, user ?: "", user ? strlen(user) : 0);
+	memcpy(w->after, after ?: "", after ? strlen(after) : 0);
+	w->limit = limit ? limit : TH_PAGE_SESSIONS;
+	w->filter =
+	    (struct th_session_filter){ .user = th_str_of(w->user), .state = TH_STR("waiting") };
+	if (after)
+		code = th_api_out(th_cursor_parse(th_str_of(w->after), &w->filter, &e), &e, err);
+	if (!code && after && w->filter.order != TH_LIST_CREATED)
+		code = th_api_fail(err, TH_EUSAGE, "the cursor is of another list");
+	w->filter.order = TH_LIST_CREATED;
+	w->filter.limit = w->limit + 1;
+	return code;
+}
+
+static enum th_code waiting_print(const struct waiting *w, struct th_store *store,
+				  struct th_buf *out, struct th_err *err)
+{
+	struct list l = { .store = store, .w = th_jw(out), .limit = w->limit };
+	enum th_code code;
+
 	th_buf_init(&l.cursor, TH_KIB);
-	l.store = th_runtime_store(rt->rt);
 	th_jw_object(&l.w);
 	th_jw_key(&l.w, TH_STR("waiting"));
 	th_jw_array(&l.w);
-	bad = l.store->kind->list(l.store, &f, list_row, &l, &e);
+	code = store->kind->list(store, &w->filter, list_row, &l, err);
 	th_jw_array_end(&l.w);
 	if (l.more)
 		th_jw_kstr(&l.w, "next", th_buf_str(&l.cursor));
 	th_jw_object_end(&l.w);
-	if (!bad)
-		bad = th_buf_check(&text, "the list of what waits", &e);
+	th_buf_deinit(&l.cursor);
+	return code ? code : th_buf_check(out, "the list of what waits", err);
+}
+
+int thole_runtime_waiting(struct thole_runtime *rt, const char *user, const char *after,
+			  size_t limit, char **ret, struct thole_error *err)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
+	struct waiting w = { 0 };
+	struct th_err e = { 0 };
+	enum th_code bad;
+	int code = waiting_read(rt, user, after, limit, &w, err);
+
+	if (!code && !ret)
+		code = th_api_fail(err, TH_EUSAGE, "there is no place for the list: ret is NULL");
+	if (code)
+		return code;
+	bad = waiting_print(&w, th_runtime_store(rt->rt), &text, &e);
 	if (!bad)
 		*ret = th_api_copy(th_buf_str(&text));
-	th_buf_deinit(&text);
-	th_buf_deinit(&l.cursor);
 	return th_api_out(bad, &e, err);
+}
+
+static enum th_code waiting_run(struct th_api_work *work, struct th_store *reads,
+				struct th_buf *out, struct th_err *err)
+{
+	return waiting_print(TH_CONTAINER_OF(work, struct waiting, work), reads, out, err);
+}
+
+static void waiting_free(struct th_api_work *work)
+{
+	free(TH_CONTAINER_OF(work, struct waiting, work));
+}
+
+int thole_runtime_waiting_start(struct thole_runtime *rt, const char *user, const char *after,
+				size_t limit, thole_line_fn *fn, thole_done_fn *done, void *ctx,
+				struct thole_reading **ret, struct thole_error *err)
+{
+	struct waiting *w = th_alloc(sizeof(*w));
+	int code = waiting_read(rt, user, after, limit, w, err);
+
+	if (!code && (!fn || !done))
+		code = th_api_fail(err, TH_EUSAGE, "a function is NULL");
+	if (code) {
+		free(w);
+		return code;
+	}
+	w->work = (struct th_api_work){ .run = waiting_run, .free = waiting_free };
+	return th_api_work_start(rt, th_runtime_reader(rt->rt), &w->work, fn, done, ctx, ret, err);
 }
 
 /* ---- blobs ------------------------------------------------------------------------------------

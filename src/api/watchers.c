@@ -185,7 +185,7 @@ void th_api_watchers_deltas_drop(struct thole_session *s)
 static int check_watch(struct thole_session *s, unsigned kinds, struct thole_error *err)
 {
 	const unsigned all = THOLE_NOTE_DELTA | THOLE_NOTE_ITEM | THOLE_NOTE_AGENT |
-			     THOLE_NOTE_EVENT | THOLE_NOTE_ASK | THOLE_NOTE_REST;
+			     THOLE_NOTE_EVENT | THOLE_NOTE_ASK | THOLE_NOTE_REST | THOLE_NOTE_OPEN;
 	int code = th_api_enter_session(s, err);
 
 	if (!code && (kinds & ~all))

@@ -29,7 +29,7 @@ int th_api_work_start(struct thole_runtime *rt, struct th_reader *reader, struct
 		      thole_line_fn *fn, thole_done_fn *done, void *ctx, struct thole_reading **ret,
 		      struct thole_error *err);
 
-/* ---- remove.c ---- */
+/* ---- describe.c ---- */
 
 /* The session is there, and this user's; user NULL: whosever it is.  On any thread. */
 TH_NODISCARD enum th_code th_api_check_user(struct th_store *store, const char *id,

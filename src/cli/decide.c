@@ -408,14 +408,14 @@ static enum th_code open_by_force(struct th_edit *e, struct th_store *store, str
 				  struct th_err *err)
 {
 	uint64_t until = th_clock_ms() + OWNER_WAIT_MS;
-	enum th_code code = th_edit_open(e, store, id, err);
+	enum th_code code = th_edit_open(e, store, store, id, err);
 	pid_t pid = code == TH_EBUSY ? owner_of(err) : 0;
 
 	if (!pid || kill(pid, SIGTERM) != 0)
 		return code;
 	while (code == TH_EBUSY && th_clock_ms() < until) {
 		usleep(OWNER_POLL_US);
-		code = th_edit_open(e, store, id, err);
+		code = th_edit_open(e, store, store, id, err);
 	}
 	return code;
 }
@@ -444,7 +444,7 @@ static void stop_one(const struct th_common *common, struct th_store *store, str
 {
 	struct th_edit e;
 	struct th_err err = {};
-	enum th_code code = th_edit_open(&e, store, id, &err);
+	enum th_code code = th_edit_open(&e, store, store, id, &err);
 
 	if (code == TH_OK) {
 		stop_below(common, &e, a);

@@ -86,7 +86,7 @@ static int import_from(struct th_store *store, struct source *s, const char *nam
 	struct th_str id;
 	struct th_err err = {};
 
-	if (th_session_import(store, next_line, s, a, &id, &err) != TH_OK)
+	if (th_session_import(store, store, next_line, s, a, &id, &err) != TH_OK)
 		return th_cli_die(th_code_exit(err.code), "%s: %s", name, err.msg);
 	th_text_line(&out, id, TH_SESSION_ID_MAX);
 	th_buf_add_char(&out, '\n');

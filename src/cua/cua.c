@@ -227,12 +227,10 @@ static bool may_call(struct th_cua *c, struct th_access *a)
 static size_t on_head(void *ctx, struct th_http_request *r)
 {
 	struct th_cua *c = ctx;
-	struct th_access *a = th_alloc(sizeof(*a));
+	struct th_access *a = th_access_new(c->server, r);
 	bool path;
 	int route;
 
-	*a = (struct th_access){ .server = c->server, .request = r };
-	th_http_set_data(r, a);
 	a->has_from = th_http_peer(r, &a->from);
 	c->server->metrics.requests++;
 	if (!th_door_place(a)) {

@@ -21,6 +21,7 @@ void th_mcp_free(struct th_mcp *m)
 		free(m->inputs[i].key);
 		th_json_free(m->inputs[i].doc);
 	}
+	th_needs_forget(&m->needs);
 	th_arena_deinit(&m->memory);
 	th_json_free(m->doc);
 	free(m->arguments);
@@ -73,6 +74,7 @@ static void finish(struct th_mcp *m, int status, const struct th_buf *json)
 
 	a->gone = NULL;
 	a->ctx = NULL;
+	a->reads = false;
 	if (streams)
 		th_mcp_send(m, th_buf_str(json));
 	th_mcp_free(m);

@@ -5,6 +5,7 @@
  */
 #include "mcp_protocol/mcp.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "wire/jsonrpc.h"
@@ -130,6 +131,27 @@ static void handle(struct th_mcp *m)
 	th_mcp_dispatch(m);
 }
 
+static void again(void *ctx)
+{
+	struct th_mcp *m = ctx;
+
+	if (m->again)
+		m->again(m);
+	else if (m->tool || m->prompt)
+		th_mcp_again(m);
+	else
+		th_mcp_dispatch(m);
+}
+
+void th_mcp_about(struct th_mcp *m, const char *session, void (*fn)(struct th_mcp *m))
+{
+	if (session != m->about)
+		snprintf(m->about, sizeof(m->about), "%s", session);
+	th_needs_forget(&m->needs);
+	m->again = fn;
+	fn(m);
+}
+
 static bool is_id(struct th_str raw)
 {
 	return raw.len > 0 && raw.ptr[0] != '{' && raw.ptr[0] != '[' && !th_str_is(raw, "null");
@@ -164,6 +186,7 @@ static void take_message(struct th_access *a, const struct th_mcp_kit *kit,
 			      .params = th_json_get(v, "params"),
 			      .method = th_json_get_str(v, "method"),
 			      .id = is_id(id) ? copy(id) : NULL };
+	m->needs = (struct th_needs){ .server = a->server, .again = again, .ctx = m };
 	th_arena_init(&m->memory, TH_SERVE_JSON_MAX);
 	if (session) {
 		m->next = session->requests;
@@ -171,6 +194,7 @@ static void take_message(struct th_access *a, const struct th_mcp_kit *kit,
 	}
 	a->ctx = m;
 	a->gone = on_gone;
+	a->reads = true;
 	if (!th_str_is(th_json_get_str(v, "jsonrpc"), "2.0"))
 		th_mcp_fault(m, 400, TH_MCP_REQUEST, none, "this is no request of JSON-RPC 2.0");
 	else

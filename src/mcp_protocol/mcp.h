@@ -92,12 +92,16 @@ struct th_mcp_kit {
 	const struct th_mcp_prompt *prompts; /* the same; NULL: it has none */
 	/* Elements of a list of resources; NULL: it has none. */
 	void (*resources)(struct th_mcp *m, struct th_jw *w);
+	/* Where one of these has to know something of the store first (m->needs), it returns at
+	 * once, whatever it returns, and the method is done again when that is there. */
 	const char *templates; /* JSON: a list of them */
 	/* Answers with contents, now or later.  False: there is no such resource. */
 	bool (*read)(struct th_mcp *m, struct th_str uri);
-	/* Tells of changes of a resource by th_mcp_updated; NULL: it never does.  False: there is
-	 * none of that URI, or it never changes. */
+	/* Tells of changes of a resource by th_mcp_updated; NULL: it never does.  False: it never
+	 * changes. */
 	bool (*watch)(struct th_mcp_watch *w);
+	/* Before that: there is one of that URI.  NULL: `watch` says. */
+	bool (*known)(struct th_mcp *m, struct th_str uri);
 	/* A listening name's values: elements of a list of texts; NULL: it completes nothing. */
 	void (*complete)(struct th_mcp *m, struct th_jw *w);
 	/* A task by its name: *ret gets it (th_mcp_task).  False: there is none.  NULL: it has no
@@ -141,7 +145,10 @@ struct th_mcp {
 	/* Of who answers later; may be NULL.  gone: the peer left. */
 	void (*gone)(struct th_mcp *m);
 	void *ctx;
-	struct th_mcp *next; /* of its session */
+	struct th_needs needs;
+	char about[TH_SESSION_ID_MAX + 1]; /* th_mcp_about */
+	void (*again)(struct th_mcp *m);   /* when they are there; NULL: the method, or the tool */
+	struct th_mcp *next;               /* of its session */
 };
 
 /* The whole of POST, GET and DELETE. */
@@ -226,6 +233,9 @@ void th_mcp_session_listen(struct th_access *a, struct th_mcp_session *s);
 void th_mcp_session_end(struct th_server *server, struct th_mcp_session *s);
 void th_mcp_sessions_free(struct th_server *server);
 /* Adds or takes away what is listened to.  False: the kit has none of that URI. */
+/* What is left to be done is `fn`, with m->about; it asks for what it needs anew. */
+void th_mcp_about(struct th_mcp *m, const char *session, void (*fn)(struct th_mcp *m));
+bool th_mcp_known(struct th_mcp *m, struct th_str uri); /* the kit knows it, or m waits */
 bool th_mcp_watch(struct th_mcp_channel *c, struct th_mcp *m, struct th_str uri);
 void th_mcp_unwatch(struct th_mcp_channel *c, struct th_str uri);
 /* The request itself becomes a channel (2026-07-28). */

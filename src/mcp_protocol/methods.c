@@ -209,6 +209,8 @@ static void resources_list(struct th_mcp *m)
 	th_jw_name(&w, TH_STR("resources"));
 	th_jw_array(&w);
 	m->kit->resources(m, &w);
+	if (th_needs_wait(&m->needs))
+		return;
 	th_jw_array_end(&w);
 	put_caching(m, &w);
 	th_jw_object_end(&w);
@@ -244,7 +246,7 @@ static void resources_read(struct th_mcp *m)
 {
 	struct th_str uri = th_json_get_str(m->params, "uri");
 
-	if (!uri.len || !m->kit->read(m, uri))
+	if (!uri.len || (!m->kit->read(m, uri) && !th_needs_wait(&m->needs)))
 		th_mcp_no_resource(m, uri);
 }
 
@@ -252,12 +254,15 @@ static void resources_subscribe(struct th_mcp *m)
 {
 	struct th_str uri = th_json_get_str(m->params, "uri");
 
-	if (!m->session)
+	if (!m->session) {
 		th_mcp_fault(m, 200, TH_MCP_REQUEST, none, "that needs a session of the protocol");
-	else if (!uri.len || !th_mcp_watch(&m->session->channel, m, uri))
-		th_mcp_no_resource(m, uri);
-	else
+	} else if (!uri.len || !th_mcp_known(m, uri) ||
+		   !th_mcp_watch(&m->session->channel, m, uri)) {
+		if (!th_needs_wait(&m->needs))
+			th_mcp_no_resource(m, uri);
+	} else {
 		empty(m);
+	}
 }
 
 static void resources_unsubscribe(struct th_mcp *m)
@@ -326,7 +331,7 @@ static void complete(struct th_mcp *m)
 
 /* ---- tasks ---- */
 
-/* The task that is named.  False: it was answered. */
+/* The task that is named.  False: it was answered, or the method is done again. */
 static bool find_task(struct th_mcp *m, struct th_mcp_task *t)
 {
 	struct th_str id = th_json_get_str(m->params, "taskId");
@@ -336,7 +341,9 @@ static bool find_task(struct th_mcp *m, struct th_mcp_task *t)
 	if (id.len && m->kit->task(m, id, t))
 		return true;
 	th_mcp_task_deinit(t);
-	th_mcp_fault(m, m->modern ? 400 : 200, TH_MCP_PARAMS, none, "there is no such task");
+	if (!th_needs_wait(&m->needs))
+		th_mcp_fault(m, m->modern ? 400 : 200, TH_MCP_PARAMS, none,
+			     "there is no such task");
 	return false;
 }
 
@@ -383,8 +390,12 @@ static void tasks_cancel(struct th_mcp *m)
 
 	if (!find_task(m, &t))
 		return;
-	m->kit->task_cancel(m, id);
 	th_mcp_task_deinit(&t);
+	m->kit->task_cancel(m, id);
+	if (th_needs_wait(&m->needs))
+		return;
+	th_needs_forget(&m->needs);
+	m->again = tasks_get;
 	if (m->modern)
 		empty(m);
 	else
@@ -400,7 +411,8 @@ static void tasks_update(struct th_mcp *m)
 		return;
 	th_mcp_task_deinit(&t);
 	m->kit->task_input(m, id);
-	empty(m);
+	if (!th_needs_wait(&m->needs))
+		empty(m);
 }
 
 /* ---- the table ---- */

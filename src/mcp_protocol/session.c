@@ -61,6 +61,11 @@ static void watch_free(struct th_mcp_watch *w)
 	free(w);
 }
 
+bool th_mcp_known(struct th_mcp *m, struct th_str uri)
+{
+	return !m->kit->known || m->kit->known(m, uri);
+}
+
 bool th_mcp_watch(struct th_mcp_channel *c, struct th_mcp *m, struct th_str uri)
 {
 	struct th_mcp_watch *w;
@@ -267,9 +272,15 @@ void th_mcp_listen(struct th_mcp *m)
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_SERVE_JSON_MAX);
 	const struct th_json *wanted = th_json_get(m->params, "notifications");
 	struct th_json_iter it = th_json_iter(th_json_get(wanted, "resourceSubscriptions"));
-	struct listening *l = th_alloc(sizeof(*l));
+	struct listening *l;
 	struct th_jw w = th_jw(&json);
 
+	while (th_json_next(&it))
+		(void)th_mcp_known(m, th_json_str(it.val));
+	if (th_needs_wait(&m->needs))
+		return;
+	it = th_json_iter(th_json_get(wanted, "resourceSubscriptions"));
+	l = th_alloc(sizeof(*l));
 	*l = (struct listening){ .channel = { .access = m->access,
 					      .subscription = copy(th_str_of(m->id)) } };
 	m->ctx = l;
@@ -284,7 +295,8 @@ void th_mcp_listen(struct th_mcp *m)
 	th_jw_name(&w, TH_STR("resourceSubscriptions"));
 	th_jw_array(&w);
 	while (th_json_next(&it))
-		if (th_mcp_watch(&l->channel, m, th_json_str(it.val)))
+		if (th_mcp_known(m, th_json_str(it.val)) &&
+		    th_mcp_watch(&l->channel, m, th_json_str(it.val)))
 			th_jw_str(&w, th_json_str(it.val));
 	th_jw_array_end(&w);
 	th_jw_object_end(&w);

@@ -85,49 +85,44 @@ static void put_form(struct th_mcp *m, const struct th_json *v, struct th_jw *w)
 
 bool th_mcp_put_decisions(struct th_mcp *m, const char *id, struct th_jw *w)
 {
+	const struct th_found *list = th_need_waiting(&m->needs, m->access->user, NULL, 1000);
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct thole_error err;
 	struct th_json_iter it;
 	size_t count = 0;
-	char *list = NULL;
 
-	if (thole_runtime_waiting(m->access->server->rt, m->access->user, NULL, 1000, &list,
-				  &err) != 0)
+	if (!list || list->err || th_json_parse(list->text, &doc, NULL) != TH_OK)
 		return false;
-	if (th_json_parse(th_str_of(list), &doc, NULL) == TH_OK) {
-		it = th_json_iter(th_json_get(th_json_root(doc), "waiting"));
-		while (th_json_next(&it) && count < TH_MCP_ASKS_MAX)
-			if (th_str_is(th_json_get_str(it.val, "session_id"), id) &&
-			    th_str_is(th_json_get_str(it.val, "word"), "approve")) {
-				put_form(m, it.val, w);
-				count++;
-			}
-	}
-	thole_free(list);
+	it = th_json_iter(th_json_get(th_json_root(doc), "waiting"));
+	while (th_json_next(&it) && count < TH_MCP_ASKS_MAX)
+		if (th_str_is(th_json_get_str(it.val, "session_id"), id) &&
+		    th_str_is(th_json_get_str(it.val, "word"), "approve")) {
+			put_form(m, it.val, w);
+			count++;
+		}
 	return count > 0;
 }
 
-static int decide_one(struct th_mcp *m, const char *id, const char *call_id,
+static int decide_one(struct th_mcp *m, struct th_hub *h, const char *call_id,
 		      const struct th_json *answer, struct thole_error *err)
 {
-	struct thole_runtime *rt = m->access->server->rt;
 	const struct th_json *content = th_json_get(answer, "content");
 	struct th_str decision = th_json_get_str(content, "decision");
 	struct th_str reason = th_json_get_str(content, "reason");
 	struct th_str said = th_json_get_str(content, "answer");
+	const char *by = m->access->user;
 	int code;
 
 	if (!th_str_is(th_json_get_str(answer, "action"), "accept"))
 		return 0;
 	if (said.len)
-		code = thole_runtime_answer(rt, id, call_id, m->access->user,
+		code = thole_session_answer(h->session, call_id, by,
 					    th_arena_cstr(&m->memory, said), err);
 	else if (th_str_is(decision, "approve"))
-		code = thole_runtime_approve(rt, id, call_id, m->access->user, false, err);
+		code = thole_session_approve(h->session, call_id, by, err);
 	else if (th_str_is(decision, "reject"))
-		code = thole_runtime_reject(rt, id, call_id, m->access->user,
+		code = thole_session_reject(h->session, call_id, by,
 					    reason.len ? th_arena_cstr(&m->memory, reason) : NULL,
-					    false, err);
+					    err);
 	else
 		return 0;
 	if (code == THOLE_ENOENT)
@@ -137,7 +132,7 @@ static int decide_one(struct th_mcp *m, const char *id, const char *call_id,
 	return code;
 }
 
-bool th_mcp_decide(struct th_mcp *m, const char *id, struct thole_error *err)
+bool th_mcp_decide(struct th_mcp *m, struct th_hub *h, struct thole_error *err)
 {
 	int code = 0;
 
@@ -145,7 +140,7 @@ bool th_mcp_decide(struct th_mcp *m, const char *id, struct thole_error *err)
 		const struct th_mcp_input *in = &m->inputs[i];
 
 		if (in->doc && strncmp(in->key, KEY, strlen(KEY)) == 0 && th_mcp_can_decide(m))
-			code = decide_one(m, id, in->key + strlen(KEY), th_json_root(in->doc), err);
+			code = decide_one(m, h, in->key + strlen(KEY), th_json_root(in->doc), err);
 	}
 	th_mcp_forget_inputs(m);
 	return !code;

@@ -20,9 +20,9 @@ th_access_fn th_mcp_request;
 
 /* ---- result.c ---- */
 
-/* The session's row and what it says last, as a JSON object.  False: `err`. */
-bool th_mcp_session_print(struct th_server *s, const char *user, const char *id, struct th_buf *out,
-			  struct thole_error *err);
+/* The session's row and what it says last, as a JSON object. */
+void th_mcp_session_print(struct th_server *s, const char *id, struct th_str row,
+			  struct th_buf *out);
 void th_mcp_session_answer(struct th_mcp *m, const char *id);
 
 /* ---- wait.c ---- */
@@ -38,10 +38,11 @@ void th_mcp_ask_decisions(struct th_mcp *m, const char *id);
 
 /* Whether the client's user can be asked about a call that waits. */
 bool th_mcp_can_decide(const struct th_mcp *m);
-/* Forms for what waits in the session: {KEY: {method, params}}.  False: nothing does. */
+/* Forms for what waits in the session: {KEY: {method, params}}.  False: nothing does, or m waits.
+ */
 bool th_mcp_put_decisions(struct th_mcp *m, const char *id, struct th_jw *w);
-/* The words in the inputs: each is recorded.  False: `err`. */
-bool th_mcp_decide(struct th_mcp *m, const char *id, struct thole_error *err);
+/* The words in the inputs: each is recorded in the session, which is open.  False: `err`. */
+bool th_mcp_decide(struct th_mcp *m, struct th_hub *h, struct thole_error *err);
 
 /* ---- tasks.c, resources.c ---- */
 
@@ -51,6 +52,7 @@ void th_mcp_kit_task_input(struct th_mcp *m, struct th_str id);
 void th_mcp_kit_resources(struct th_mcp *m, struct th_jw *w);
 bool th_mcp_kit_read(struct th_mcp *m, struct th_str uri);
 bool th_mcp_kit_watch(struct th_mcp_watch *w);
+bool th_mcp_kit_known(struct th_mcp *m, struct th_str uri);
 extern const char th_mcp_kit_templates[];
 /* The session that a URI names, and what of it. */
 bool th_mcp_kit_named(struct th_str uri, char id[static TH_SESSION_ID_MAX + 1],

@@ -26,13 +26,10 @@ void th_mcp_kit_resources(struct th_mcp *m, struct th_jw *w)
 {
 	const char *options[] = { "user", m->access->user, "limit", "100", NULL };
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct thole_error err;
+	const struct th_found *page = th_need_page(&m->needs, options);
 	struct th_json_iter it;
-	char *page = NULL;
 
-	if (thole_runtime_page(m->access->server->rt, options, &page, &err) != 0)
-		return;
-	if (th_json_parse(th_str_of(page), &doc, NULL) == TH_OK) {
+	if (page && !page->err && th_json_parse(page->text, &doc, NULL) == TH_OK) {
 		it = th_json_iter(th_json_get(th_json_root(doc), "sessions"));
 		while (th_json_next(&it)) {
 			struct th_buf uri TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
@@ -49,7 +46,6 @@ void th_mcp_kit_resources(struct th_mcp *m, struct th_jw *w)
 			th_jw_object_end(w);
 		}
 	}
-	thole_free(page);
 }
 
 /* ---- by name ---- */
@@ -61,29 +57,33 @@ bool th_mcp_kit_named(struct th_str uri, char id[static TH_SESSION_ID_MAX + 1],
 	return th_str_starts(uri, TH_STR(ROOT)) && th_session_name(th_str_split(ret_rest, '/'), id);
 }
 
-/* The session that a URI names, and what of it; false: none of this user's. */
-static bool find(struct th_server *s, const char *user, struct th_str uri,
-		 char id[static TH_SESSION_ID_MAX + 1], struct th_str *ret_rest)
+/* Its row; NULL: none of this user's, or m waits. */
+static const struct th_found *find(struct th_mcp *m, struct th_str uri,
+				   char id[static TH_SESSION_ID_MAX + 1], struct th_str *ret_rest)
 {
-	struct thole_error err;
-	char *row = NULL;
+	const struct th_found *row = th_mcp_kit_named(uri, id, ret_rest)
+					 ? th_need_session(&m->needs, id, m->access->user)
+					 : NULL;
 
-	if (!th_mcp_kit_named(uri, id, ret_rest) ||
-	    thole_runtime_session(s->rt, id, user, &row, &err) != 0)
-		return false;
-	thole_free(row);
-	return true;
+	return row && !row->err ? row : NULL;
+}
+
+bool th_mcp_kit_known(struct th_mcp *m, struct th_str uri)
+{
+	char id[TH_SESSION_ID_MAX + 1];
+	struct th_str rest;
+
+	return find(m, uri, id, &rest) != NULL;
 }
 
 bool th_mcp_kit_read(struct th_mcp *m, struct th_str uri)
 {
 	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
-	struct th_server *s = m->access->server;
 	char id[TH_SESSION_ID_MAX + 1];
-	struct thole_error err;
 	struct th_str rest;
+	const struct th_found *row = find(m, uri, id, &rest);
 
-	if (!find(s, m->access->user, uri, id, &rest))
+	if (!row)
 		return false;
 	if (th_str_is(rest, "events")) {
 		th_mcp_read_events(m, uri, id);
@@ -97,8 +97,9 @@ bool th_mcp_kit_read(struct th_mcp *m, struct th_str uri)
 		th_mcp_read_picture(m, uri, id, th_str_sub(rest, 6, rest.len));
 		return true;
 	}
-	if (rest.len || !th_mcp_session_print(s, m->access->user, id, &out, &err))
+	if (rest.len)
 		return false;
+	th_mcp_session_print(m->access->server, id, row->text, &out);
 	th_mcp_contents(m, uri, "application/json", th_buf_str(&out), false);
 	return true;
 }
@@ -118,7 +119,7 @@ bool th_mcp_kit_watch(struct th_mcp_watch *w)
 	char id[TH_SESSION_ID_MAX + 1];
 	struct th_str rest;
 
-	if (!find(w->server, w->user, th_str_of(w->uri), id, &rest))
+	if (!th_mcp_kit_named(th_str_of(w->uri), id, &rest))
 		return false;
 	w->listener = (struct th_listener){ .fn = on_note, .only_listens = true };
 	th_hub_listen(th_hub_get(w->server, id, w->user), &w->listener);

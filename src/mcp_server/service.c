@@ -14,7 +14,7 @@ static const struct th_route routes[] = {
 
 /* What a request names, whatever its method: a tool's session, a task, a resource, or what the
  * tool wanted to have again. */
-static bool session_of(const struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1])
+static bool session_of(struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1])
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_KIB);
 	struct th_buf state TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);

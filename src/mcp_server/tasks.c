@@ -21,24 +21,23 @@ static const char *status_of(struct th_str state)
 	return "completed"; /* one that failed has a result that says so */
 }
 
-/* Its session, open here: what it said last is in its log. */
+/* Its session, open here: what it said last is in its log.  NULL: it cannot be, or m waits. */
 static struct th_hub *open(struct th_mcp *m, const char *id)
 {
-	struct th_hub *h = th_hub_get(m->access->server, id, m->access->user);
-	struct thole_error err;
+	const struct th_found *there = th_need_open(&m->needs, id, m->access->user, true);
 
-	return th_functions_open(h, &err) == 0 ? h : NULL;
+	return there && !there->err ? th_hub_find(m->access->server, id) : NULL;
 }
 
-static void put_result(struct th_mcp *m, struct th_mcp_task *t, bool failed)
+static void put_result(struct th_mcp *m, struct th_mcp_task *t, struct th_str row, bool failed)
 {
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
 	struct th_jw w = th_jw(&t->result);
-	struct thole_error err;
 
 	(void)open(m, t->id);
-	if (!th_mcp_session_print(m->access->server, m->access->user, t->id, &json, &err))
+	if (th_needs_wait(&m->needs))
 		return;
+	th_mcp_session_print(m->access->server, t->id, row, &json);
 	th_jw_object(&w);
 	if (failed)
 		th_mcp_put_text(&w, th_buf_str(&json), true);
@@ -50,20 +49,15 @@ static void put_result(struct th_mcp *m, struct th_mcp_task *t, bool failed)
 bool th_mcp_kit_task(struct th_mcp *m, struct th_str id, struct th_mcp_task *ret)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct thole_error err;
+	const struct th_found *row;
 	const struct th_json *v;
 	struct th_str state;
-	char *row = NULL;
 
 	if (!th_session_name(id, ret->id))
 		return false;
-	if (thole_runtime_session(m->access->server->rt, ret->id, m->access->user, &row, &err) != 0)
+	row = th_need_session(&m->needs, ret->id, m->access->user);
+	if (!row || row->err || th_json_parse(row->text, &doc, NULL) != TH_OK)
 		return false;
-	if (th_json_parse(th_str_of(row), &doc, NULL) != TH_OK) {
-		thole_free(row);
-		return false;
-	}
-	thole_free(row);
 	v = th_json_root(doc);
 	state = th_json_get_str(v, "state");
 	ret->status = status_of(state);
@@ -71,7 +65,7 @@ bool th_mcp_kit_task(struct th_mcp *m, struct th_str id, struct th_mcp_task *ret
 	ret->updated_ms = th_json_get_int(v, "updated_ms", 0);
 	snprintf(ret->message, sizeof(ret->message), "%.*s", TH_FMT(state));
 	if (strcmp(ret->status, "completed") == 0)
-		put_result(m, ret, !th_str_is(state, "finished"));
+		put_result(m, ret, row->text, !th_str_is(state, "finished"));
 	if (strcmp(ret->status, "input_required") == 0) {
 		struct th_jw w = th_jw(&ret->requests);
 
@@ -80,7 +74,7 @@ bool th_mcp_kit_task(struct th_mcp *m, struct th_str id, struct th_mcp_task *ret
 			(void)th_mcp_put_decisions(m, ret->id, &w);
 		th_jw_object_end(&w);
 	}
-	return true;
+	return !th_needs_wait(&m->needs);
 }
 
 void th_mcp_kit_task_cancel(struct th_mcp *m, struct th_str id)
@@ -98,17 +92,11 @@ void th_mcp_kit_task_cancel(struct th_mcp *m, struct th_str id)
 
 void th_mcp_kit_task_input(struct th_mcp *m, struct th_str id)
 {
-	const char *name = th_arena_cstr(&m->memory, id) ?: "";
-	struct th_hub *h = th_hub_find(m->access->server, name);
-	bool was_open = h && h->session;
+	struct th_hub *h = open(m, th_arena_cstr(&m->memory, id) ?: "");
 	struct thole_error err;
 
-	if (!th_mcp_decide(m, name, &err))
+	if (!h || !th_mcp_decide(m, h, &err))
 		return;
-	h = open(m, name);
-	if (h && !was_open)
-		(void)thole_session_resume(h->session, &err);
-	if (h)
-		h->rested_ms = 0;
+	h->rested_ms = 0;
 	th_server_kick(m->access->server);
 }

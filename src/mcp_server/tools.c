@@ -53,44 +53,52 @@ static void call_agents(struct th_mcp *m, const void *arguments)
 	th_mcp_json(m, th_buf_str(&out));
 }
 
-/* False: it was answered. */
+/* False: it was answered, or the tool is called again. */
 static bool has_room(struct th_mcp *m)
 {
 	struct th_refusal r;
+	enum th_room room = th_quota_room(&m->needs, m->access->user, &r);
 
-	if (th_quota_has_room(m->access->server, m->access->user, &r))
-		return true;
-	th_mcp_text(m, th_str_of(r.why.msg), true);
-	return false;
+	if (room == TH_ROOM_NO)
+		th_mcp_text(m, th_str_of(r.why.msg), true);
+	return room == TH_ROOM_YES;
 }
 
-/* The session is the caller's.  False: it was answered. */
-static bool is_mine(struct th_mcp *m, struct th_str name, char id[static TH_SESSION_ID_MAX + 1])
+/* A session's name.  False: it was answered. */
+static bool is_name(struct th_mcp *m, struct th_str name, char id[static TH_SESSION_ID_MAX + 1])
 {
-	struct thole_error err;
-	char *row = NULL;
-
 	if (!th_session_name(name, id)) {
 		th_mcp_text(m, TH_STR("no session has such a name"), true);
 		return false;
 	}
-	if (thole_runtime_session(m->access->server->rt, id, m->access->user, &row, &err) != 0) {
-		th_mcp_error(m, &err);
-		return false;
-	}
-	thole_free(row);
 	return true;
 }
 
-static struct th_hub *open_mine(struct th_mcp *m, const char *id)
+/* The session is the caller's.  False: it was answered, or the tool is called again. */
+static bool is_mine(struct th_mcp *m, struct th_str name, char id[static TH_SESSION_ID_MAX + 1])
 {
-	struct th_hub *h = th_hub_get(m->access->server, id, m->access->user);
-	struct thole_error err;
+	const struct th_found *row;
 
-	if (th_functions_open(h, &err) == 0)
-		return h;
-	th_mcp_error(m, &err);
-	return NULL;
+	if (!is_name(m, name, id))
+		return false;
+	row = th_need_session(&m->needs, id, m->access->user);
+	if (row && row->err)
+		th_mcp_error(m, row->err);
+	return row && !row->err;
+}
+
+/* And it is open here.  NULL: the same. */
+static struct th_hub *open_mine(struct th_mcp *m, struct th_str name,
+				char id[static TH_SESSION_ID_MAX + 1])
+{
+	const struct th_found *open;
+
+	if (!is_name(m, name, id))
+		return NULL;
+	open = th_need_open(&m->needs, id, m->access->user, true);
+	if (open && open->err)
+		th_mcp_error(m, open->err);
+	return open && !open->err ? th_hub_find(m->access->server, id) : NULL;
 }
 
 /* The second time that a call is made: with a person's words about what waits.  False: it is the
@@ -100,30 +108,23 @@ static bool goes_on(struct th_mcp *m)
 	struct th_str state = th_str_of(th_mcp_state(m));
 	char id[TH_SESSION_ID_MAX + 1];
 	struct thole_error err;
-	bool was_open;
 	struct th_hub *h;
 
 	if (!state.len)
 		return false;
-	if (!is_mine(m, state, id))
+	h = open_mine(m, state, id);
+	if (!h)
 		return true;
-	h = th_hub_find(m->access->server, id);
-	was_open = h && h->session;
-	if (!th_mcp_decide(m, id, &err)) {
+	if (!th_mcp_decide(m, h, &err)) {
 		th_mcp_error(m, &err);
 		return true;
 	}
-	h = open_mine(m, id);
-	if (!h)
-		return true;
-	if (!was_open)
-		(void)thole_session_resume(h->session, &err);
 	h->rested_ms = 0;
-	if (was_open && thole_session_state(h->session) != THOLE_RUNNING)
+	th_server_kick(h->server);
+	if (thole_session_state(h->session) != THOLE_RUNNING)
 		th_mcp_session_answer(m, id); /* he has not decided */
 	else
 		th_mcp_wait(m, h, WAIT_S_DEFAULT, false);
-	th_server_kick(h->server);
 	return true;
 }
 
@@ -136,7 +137,7 @@ static void call_run(struct th_mcp *m, const void *arguments)
 	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
 	struct th_uuid made = th_uuid_now();
 	char id[TH_UUID_TEXT_SIZE + 1], *workspace = NULL;
-	const char *options[] = { "id", id, "user", m->access->user, NULL };
+	const char *options[] = { "id", id, "user", m->access->user, "fresh", "yes", NULL };
 	struct thole_session *session = NULL;
 	struct thole_agent *agent = NULL;
 	struct thole_error err;
@@ -184,9 +185,9 @@ static void call_get(struct th_mcp *m, const void *arguments)
 	char id[TH_SESSION_ID_MAX + 1];
 	struct th_hub *h;
 
-	if (goes_on(m) || !is_mine(m, s->session_id, id))
+	if (goes_on(m))
 		return;
-	h = open_mine(m, id); /* what it said last is in its log */
+	h = open_mine(m, s->session_id, id); /* what it said last is in its log */
 	if (!h)
 		return;
 	if (thole_session_state(h->session) == THOLE_WAITING && th_mcp_can_decide(m))
@@ -212,9 +213,7 @@ static void call_message(struct th_mcp *m, const void *arguments)
 		th_mcp_text(m, TH_STR("message is missing"), true);
 		return;
 	}
-	if (!is_mine(m, s->session_id, id))
-		return;
-	h = open_mine(m, id);
+	h = open_mine(m, s->session_id, id);
 	if (!h || (!th_hub_runs(h) && !has_room(m)))
 		return;
 	if (thole_session_message(h->session, th_arena_cstr(&memory, s->message) ?: "", &err)) {
@@ -233,9 +232,7 @@ static void call_cancel(struct th_mcp *m, const void *arguments)
 	struct thole_error err;
 	struct th_hub *h;
 
-	if (!is_mine(m, s->session_id, id))
-		return;
-	h = open_mine(m, id);
+	h = open_mine(m, s->session_id, id);
 	if (!h)
 		return;
 	if (thole_session_cancel(h->session, THOLE_NOW, &err) != 0) {
@@ -246,33 +243,26 @@ static void call_cancel(struct th_mcp *m, const void *arguments)
 	th_mcp_session_answer(m, id);
 }
 
+static void answer_found(struct th_mcp *m, const struct th_found *found)
+{
+	if (found && found->err)
+		th_mcp_error(m, found->err);
+	else if (found)
+		th_mcp_json(m, found->text);
+}
+
 static void call_list(struct th_mcp *m, const void *arguments)
 {
 	const char *options[] = { "user", m->access->user, "limit", "50", NULL };
-	struct thole_error err;
-	char *page = NULL;
 
 	(void)arguments;
-	if (thole_runtime_page(m->access->server->rt, options, &page, &err) != 0) {
-		th_mcp_error(m, &err);
-		return;
-	}
-	th_mcp_json(m, th_str_of(page));
-	thole_free(page);
+	answer_found(m, th_need_page(&m->needs, options));
 }
 
 static void call_waiting(struct th_mcp *m, const void *arguments)
 {
-	struct thole_error err;
-	char *list = NULL;
-
 	(void)arguments;
-	if (thole_runtime_waiting(m->access->server->rt, m->access->user, NULL, 0, &list, &err)) {
-		th_mcp_error(m, &err);
-		return;
-	}
-	th_mcp_json(m, th_str_of(list));
-	thole_free(list);
+	answer_found(m, th_need_waiting(&m->needs, m->access->user, NULL, 0));
 }
 
 static void call_events(struct th_mcp *m, const void *arguments)
@@ -317,6 +307,7 @@ static const struct th_mcp_kit kit = {
 	.templates = th_mcp_kit_templates,
 	.read = th_mcp_kit_read,
 	.watch = th_mcp_kit_watch,
+	.known = th_mcp_kit_known,
 	.task = th_mcp_kit_task,
 	.task_cancel = th_mcp_kit_task_cancel,
 	.task_input = th_mcp_kit_task_input,

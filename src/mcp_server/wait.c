@@ -18,14 +18,18 @@ struct waiting {
 
 /* ---- as a task ---- */
 
-static void answer_task(struct th_mcp *m, const char *id)
+static void answer_task(struct th_mcp *m)
 {
 	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
 	struct th_mcp_task t = { .result = TH_BUF_INIT(TH_HTTP_REPLY_MAX),
 				 .requests = TH_BUF_INIT(TH_SERVE_JSON_MAX) };
 	struct th_jw w = th_jw(&out);
-	bool found = th_mcp_kit_task(m, th_str_of(id), &t);
+	bool found = th_mcp_kit_task(m, th_str_of(m->about), &t);
 
+	if (th_needs_wait(&m->needs)) {
+		th_mcp_task_deinit(&t);
+		return;
+	}
 	th_jw_object(&w);
 	if (m->modern)
 		th_jw_kstr(&w, "resultType", TH_STR("task"));
@@ -33,7 +37,8 @@ static void answer_task(struct th_mcp *m, const char *id)
 		th_jw_name(&w, TH_STR("task"));
 	if (!m->modern)
 		th_jw_object(&w);
-	th_mcp_put_task(&t, m->modern, &w);
+	if (found)
+		th_mcp_put_task(&t, m->modern, &w);
 	if (!m->modern)
 		th_jw_object_end(&w);
 	th_jw_object_end(&w);
@@ -72,24 +77,32 @@ static void finish(struct waiting *w)
 	memcpy(id, w->id, sizeof(id));
 	m = let_go(w);
 	if (m->wants_task)
-		answer_task(m, id);
+		th_mcp_about(m, id, answer_task);
 	else
 		th_mcp_session_answer(m, id);
 }
 
-void th_mcp_ask_decisions(struct th_mcp *m, const char *id)
+static void ask_decisions(struct th_mcp *m)
 {
 	struct th_buf questions TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_SERVE_JSON_MAX);
 	struct th_jw out = th_jw(&questions);
 	bool asks;
 
 	th_jw_object(&out);
-	asks = th_mcp_put_decisions(m, id, &out);
+	asks = th_mcp_put_decisions(m, m->about, &out);
 	th_jw_object_end(&out);
+	if (th_needs_wait(&m->needs))
+		return;
+	m->again = NULL; /* with the words, the tool is called */
 	if (asks)
-		th_mcp_ask(m, th_buf_str(&questions), id);
+		th_mcp_ask(m, th_buf_str(&questions), m->about);
 	else
-		th_mcp_session_answer(m, id);
+		th_mcp_session_answer(m, m->about);
+}
+
+void th_mcp_ask_decisions(struct th_mcp *m, const char *id)
+{
+	th_mcp_about(m, id, ask_decisions);
 }
 
 /* A person must decide: the client's user is asked, if he can be. */

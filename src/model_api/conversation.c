@@ -36,62 +36,61 @@ static bool session_of(struct th_str name, char ret[static TH_UUID_TEXT_SIZE + 1
 	return true;
 }
 
-static bool find_head(struct th_server *s, const char *user, struct th_conversation *p)
+static enum th_stored_result find_head(struct th_needs *n, const char *user,
+				       struct th_conversation *p)
 {
 	char filter[TH_RESPONSE_NAME_MAX + 32];
 	const char *options[] = { "user",    user,    "metadata", filter, "order",
 				  "created", "limit", "1",        NULL };
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct thole_error err;
-	char *page = NULL;
+	const struct th_found *page;
 	struct th_str id;
 
 	snprintf(filter, sizeof(filter), TH_CONVERSATION_MEMBER "=%s", p->name);
-	if (thole_runtime_page(s->rt, options, &page, &err) != 0)
-		return false;
-	if (th_json_parse(th_str_of(page), &doc, NULL) != TH_OK) {
-		thole_free(page);
-		return false;
-	}
-	thole_free(page);
+	page = th_need_page(n, options);
+	if (!page)
+		return TH_STORED_PENDING;
+	if (page->err || th_json_parse(page->text, &doc, NULL) != TH_OK)
+		return TH_STORED_FAILED;
 	id = th_json_get_str(th_json_at(th_json_get(th_json_root(doc), "sessions"), 0),
 			     "session_id");
 	snprintf(p->head, sizeof(p->head), "%.*s", TH_FMT(id));
-	return id.len > 0;
+	return id.len > 0 ? TH_STORED_FOUND : TH_STORED_FAILED;
 }
 
-bool th_conversation_find(struct th_server *s, const char *user, struct th_str name,
-			  struct th_conversation *p)
+enum th_stored_result th_conversation_find(struct th_needs *n, const char *user, struct th_str name,
+					   struct th_conversation *p)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct thole_error err;
 	const struct th_json *metadata;
-	char *row = NULL;
+	const struct th_found *row;
 
 	*p = (struct th_conversation){ 0 };
-	if (!session_of(name, p->first) ||
-	    thole_runtime_session(s->rt, p->first, user, &row, &err) != 0)
-		return false;
-	if (th_json_parse(th_str_of(row), &doc, NULL) != TH_OK) {
-		thole_free(row);
-		return false;
-	}
-	thole_free(row);
+	if (!session_of(name, p->first))
+		return TH_STORED_FAILED;
+	row = th_need_session(n, p->first, user);
+	if (!row)
+		return TH_STORED_PENDING;
+	if (row->err || th_json_parse(row->text, &doc, NULL) != TH_OK)
+		return TH_STORED_FAILED;
 	metadata = th_json_get(th_json_root(doc), "metadata");
 	if (!th_str_eq(th_json_get_str(metadata, TH_CONVERSATION_MEMBER), name))
-		return false;
+		return TH_STORED_FAILED;
 	snprintf(p->name, sizeof(p->name), "%.*s", TH_FMT(name));
 	p->created_ms = th_json_get_int(th_json_root(doc), "created_ms", 0);
-	return find_head(s, user, p);
+	return find_head(n, user, p);
 }
 
 bool th_conversation_mine(struct th_access *a, struct th_conversation *p)
 {
-	if (th_conversation_find(a->server, a->user, th_str_of(a->args[0]), p))
-		return true;
-	th_access_fail(a, 404, "conversation_not_found", "Conversation with id '%.*s' not found.",
-		       (int)TH_MIN(strlen(a->args[0]), (size_t)80), a->args[0]);
-	return false;
+	enum th_stored_result look =
+	    th_conversation_find(&a->needs, a->user, th_str_of(a->args[0]), p);
+
+	if (look == TH_STORED_FAILED)
+		th_access_fail(a, 404, "conversation_not_found",
+			       "Conversation with id '%.*s' not found.",
+			       (int)TH_MIN(strlen(a->args[0]), (size_t)80), a->args[0]);
+	return look == TH_STORED_FOUND;
 }
 
 bool th_conversation_talks(const struct th_server *s, const char *name)
@@ -102,31 +101,26 @@ bool th_conversation_talks(const struct th_server *s, const char *name)
 	return false;
 }
 
-struct th_hub *th_conversation_open(struct th_access *a, const struct th_conversation *p,
-				    bool writes)
+struct th_hub *th_conversation_open(struct th_access *a, const struct th_conversation *p)
 {
-	struct th_hub *h = th_hub_get(a->server, p->head, a->user);
-	struct thole_agent *agent = NULL;
-	struct thole_error err;
-	int code = 0;
+	const struct th_found *open = th_need_open(&a->needs, p->head, a->user, true);
+	struct th_hub *h;
 
-	if (writes && th_conversation_talks(a->server, p->name)) {
+	if (!open)
+		return NULL;
+	if (open->err) {
+		th_access_error(a, open->err);
+		return NULL;
+	}
+	if (th_conversation_talks(a->server, p->name)) {
 		th_access_fail(a, 409, "conversation_locked",
 			       "a response of the conversation is under way");
 		return NULL;
 	}
-	if (!h->session) {
-		code = th_functions_agent_of(a->server, p->head, &agent, &err);
-		if (!code)
-			code = th_hub_open_start(h, agent, &err);
-		thole_agent_free(agent);
-		if (!code)
-			h->rested_ms = th_loop_now_ms(a->server->loop) ?: 1;
-	}
-	if (!code)
-		return h;
-	th_access_error(a, &err);
-	return NULL;
+	h = th_hub_find(a->server, p->head);
+	if (!h->rested_ms && thole_session_state(h->session) != THOLE_RUNNING)
+		h->rested_ms = th_loop_now_ms(a->server->loop) ?: 1;
+	return h;
 }
 
 /* ---- a response of it ---- */
@@ -137,10 +131,14 @@ bool th_conversation_begin(struct th_making *m, struct th_str name)
 	struct th_stored d;
 	struct th_conversation place;
 	struct thole_error err;
+	enum th_stored_result look;
 	bool good;
 
 	m->fault->param = "conversation";
-	if (!th_conversation_find(m->server, m->access->user, name, &place))
+	look = th_conversation_find(&m->access->needs, m->access->user, name, &place);
+	if (look == TH_STORED_PENDING)
+		return th_making_pending(m);
+	if (look == TH_STORED_FAILED)
 		return th_response_fault(m->fault, 404, "conversation_not_found",
 					 "Conversation with id '%.*s' not found.",
 					 (int)TH_MIN(name.len, (size_t)80), name.ptr);
@@ -150,7 +148,10 @@ bool th_conversation_begin(struct th_making *m, struct th_str name)
 	if (!m->store)
 		return th_response_fault(m->fault, 400, "invalid_value",
 					 "a conversation needs store to be true");
-	if (th_stored_load_last(m->server, m->access->user, place.head, &d, &err) != 0)
+	look = th_stored_get_last(&m->access->needs, m->access->user, place.head, &d, &err);
+	if (look == TH_STORED_PENDING)
+		return th_making_pending(m);
+	if (look == TH_STORED_FAILED)
 		return err.code != THOLE_ENOENT
 			   ? th_making_fault_api(m, &err)
 			   : th_response_fault(m->fault, 404, "conversation_not_found",

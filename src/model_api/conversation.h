@@ -28,15 +28,14 @@ struct th_conversation {
 /* ---- conversation.c ---- */
 
 void th_conversation_name(const char *session, char ret[static TH_RESPONSE_NAME_MAX]);
-bool th_conversation_find(struct th_server *s, const char *user, struct th_str name,
-			  struct th_conversation *p);
-/* The one of the first argument.  False: it was answered. */
+enum th_stored_result th_conversation_find(struct th_needs *n, const char *user, struct th_str name,
+					   struct th_conversation *p);
+/* The one of the first argument.  False: it was answered, or the handler is called again. */
 bool th_conversation_mine(struct th_access *a, struct th_conversation *p);
 /* A response of it is under way. */
 bool th_conversation_talks(const struct th_server *s, const char *name);
-/* Its newest session, open here and, to write, between two tasks.  NULL: it was answered. */
-struct th_hub *th_conversation_open(struct th_access *a, const struct th_conversation *p,
-				    bool writes);
+/* Its newest session, open here and between two tasks.  NULL: as false. */
+struct th_hub *th_conversation_open(struct th_access *a, const struct th_conversation *p);
 
 /* ---- conversation_answers.c ---- */
 

@@ -1,54 +1,76 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* conversation_answers.c - what a request about a conversation says, and is answered with. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "model_api/conversation.h"
 
 /* ---- what it says of itself ---- */
 
-static int on_metadata(void *ctx, const char *line, size_t len)
+static enum th_take takes_notes(struct th_str line)
 {
-	struct th_str text = th_str_n(line, len);
-	struct th_json_raw_iter it;
+	return th_str_is(th_json_raw_get(line, "kind"), "\"items_added\"") &&
+		       th_str_find(line, TH_STR("\"conversation\"")) >= 0
+		   ? TH_TAKE_YES
+		   : TH_TAKE_NO;
+}
 
-	if (!th_str_is(th_json_raw_get(text, "kind"), "\"items_added\""))
-		return 0;
-	it = th_json_raw_iter(th_json_raw_get(th_json_raw_get(text, "data"), "items"));
+static void take_metadata(struct th_str line, struct th_buf *out)
+{
+	struct th_json_raw_iter it =
+	    th_json_raw_iter(th_json_raw_get(th_json_raw_get(line, "data"), "items"));
+
 	while (th_json_raw_next(&it)) {
 		struct th_str metadata = th_json_raw_get(it.val, "metadata");
 
 		if (!th_str_is(th_json_raw_get(it.val, "type"), "\"conversation\"") ||
 		    !metadata.len)
 			continue;
-		th_buf_clear(ctx);
-		th_buf_add(ctx, metadata);
+		th_buf_clear(out);
+		th_buf_add(out, metadata);
 	}
-	return 0;
 }
 
-void th_conversation_answer(struct th_access *a, const char *name, int status)
+static void answer(struct th_access *a)
 {
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_METADATA_MAX);
 	struct th_buf metadata TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_METADATA_MAX);
 	struct th_jw w = th_jw(&json);
-	struct thole_error err;
+	const struct th_found *notes;
 	struct th_conversation p;
+	struct th_str rest;
+	enum th_stored_result look =
+	    th_conversation_find(&a->needs, a->user, th_str_of(a->named), &p);
 
-	if (!th_conversation_find(a->server, a->user, th_str_of(name), &p)) {
+	if (look == TH_STORED_FAILED)
 		th_access_fail(a, 404, "conversation_not_found", "it is not there any more");
+	if (look != TH_STORED_FOUND)
+		return;
+	notes = th_need_log(&a->needs, p.first, a->user, 1, takes_notes);
+	if (!notes)
+		return;
+	if (notes->err) {
+		th_access_error(a, notes->err);
 		return;
 	}
-	if (thole_runtime_log(a->server->rt, p.first, 1, on_metadata, &metadata, &err) != 0) {
-		th_access_error(a, &err);
-		return;
-	}
+	for (rest = notes->text; rest.len;)
+		take_metadata(th_str_split(&rest, '\n'), &metadata);
 	th_jw_object(&w);
 	th_jw_kstr(&w, "id", th_str_of(p.name));
 	th_jw_kstr(&w, "object", TH_STR("conversation"));
 	th_jw_kint(&w, "created_at", p.created_ms / 1000);
 	th_jw_kraw(&w, "metadata", metadata.len ? th_buf_str(&metadata) : TH_STR("{}"));
 	th_jw_object_end(&w);
-	th_access_json(a, status, &json);
+	th_access_json(a, a->status, &json);
+}
+
+void th_conversation_answer(struct th_access *a, const char *name, int status)
+{
+	snprintf(a->named, sizeof(a->named), "%s", name);
+	a->status = status;
+	th_needs_forget(&a->needs); /* it may have changed since */
+	a->again = answer;
+	answer(a);
 }
 
 bool th_conversation_given(struct th_access *a, const struct th_json *body, struct th_buf *out)

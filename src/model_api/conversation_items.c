@@ -5,54 +5,59 @@
 
 #include "model_api/conversation.h"
 
-/* False: it was answered. */
-static bool list_items(struct th_access *a, const struct th_conversation *p, struct th_hub *h,
+/* Its items, as a list; NULL: it was answered, or the handler is called again. */
+static struct th_json_doc *read_items(struct th_access *a, const struct th_conversation *p)
+{
+	const struct th_found *items = th_need_items(&a->needs, p->head, 0, 0, 0);
+	struct th_json_doc *doc = NULL;
+
+	if (items && items->err)
+		th_access_error(a, items->err);
+	else if (items && th_json_parse(items->text, &doc, NULL) != TH_OK)
+		th_access_fail(a, 500, NULL, "the items are no JSON");
+	return doc;
+}
+
+static void list_items(const struct th_conversation *p, const struct th_json *items,
 		       struct th_listing *list)
 {
-	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct thole_error err;
-	struct th_json_iter it;
-	char prefix[TH_LISTING_ID_MAX], *items = NULL;
+	struct th_json_iter it = th_json_iter(items);
+	char prefix[TH_LISTING_ID_MAX];
 
-	if (thole_session_items(h->session, 0, 0, &items, &err) != 0) {
-		th_access_error(a, &err);
-		return false;
-	}
 	snprintf(prefix, sizeof(prefix), "item_%s", p->name + strlen(TH_CONVERSATION_PREFIX));
-	if (th_json_parse(th_str_of(items), &doc, NULL) == TH_OK) {
-		it = th_json_iter(th_json_root(doc));
-		while (th_json_next(&it))
-			if (!th_conversation_note(it.val))
-				th_listing_add(list, it.val, prefix, true);
-	}
-	thole_free(items);
-	return true;
+	while (th_json_next(&it))
+		if (!th_conversation_note(it.val))
+			th_listing_add(list, it.val, prefix, true);
+}
+
+/* Of the conversation of the first argument.  False: as NULL. */
+static bool list_all(struct th_access *a, struct th_listing *list)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_conversation p;
+
+	if (!th_conversation_mine(a, &p))
+		return false;
+	doc = read_items(a, &p);
+	if (doc)
+		list_items(&p, th_json_root(doc), list);
+	return doc != NULL;
 }
 
 void th_v1_conversation_items(struct th_access *a)
 {
 	struct th_listing list TH_CLEANUP(th_listing_deinit) = TH_LISTING_INIT;
-	struct th_conversation p;
-	struct th_hub *h;
 
-	if (!th_conversation_mine(a, &p))
-		return;
-	h = th_conversation_open(a, &p, false);
-	if (h && list_items(a, &p, h, &list))
+	if (list_all(a, &list))
 		th_listing_answer(&list, a);
 }
 
 void th_v1_conversation_item(struct th_access *a)
 {
 	struct th_listing list TH_CLEANUP(th_listing_deinit) = TH_LISTING_INIT;
-	struct th_conversation p;
-	struct th_hub *h;
 	size_t at;
 
-	if (!th_conversation_mine(a, &p))
-		return;
-	h = th_conversation_open(a, &p, false);
-	if (!h || !list_items(a, &p, h, &list))
+	if (!list_all(a, &list))
 		return;
 	at = th_listing_find(&list, th_str_of(a->args[1]));
 	if (at < list.count)
@@ -61,21 +66,25 @@ void th_v1_conversation_item(struct th_access *a)
 		th_access_fail(a, 404, "item_not_found", "the conversation has no such item");
 }
 
-static void answer_added(struct th_access *a, const struct th_conversation_wait *w)
+static void answer_newest(struct th_access *a)
 {
 	struct th_listing list TH_CLEANUP(th_listing_deinit) = TH_LISTING_INIT;
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
 	struct th_jw out = th_jw(&json);
-	struct th_conversation p;
-	struct th_hub *h;
 
-	if (!th_conversation_mine(a, &p))
+	if (!list_all(a, &list))
 		return;
-	h = th_conversation_open(a, &p, false);
-	if (!h || !list_items(a, &p, h, &list))
-		return;
-	th_listing_print(&list, list.count - TH_MIN(w->count, list.count), list.count, &out);
+	th_listing_print(&list, list.count - TH_MIN((size_t)a->status, list.count), list.count,
+			 &out);
 	th_access_json(a, 200, &json);
+}
+
+static void answer_added(struct th_access *a, const struct th_conversation_wait *w)
+{
+	a->status = (int)w->count;
+	th_needs_forget(&a->needs);
+	a->again = answer_newest;
+	answer_newest(a);
 }
 
 void th_v1_conversation_items_add(struct th_access *a)
@@ -99,7 +108,7 @@ void th_v1_conversation_items_add(struct th_access *a)
 		th_access_fault(a, 400, "missing_required_parameter", "items", "items is missing");
 		return;
 	}
-	h = th_conversation_open(a, &p, true);
+	h = th_conversation_open(a, &p);
 	if (!h)
 		return;
 	if (thole_session_items_add(h->session, items.ptr, false, &err) != 0) {
@@ -110,49 +119,51 @@ void th_v1_conversation_items_add(struct th_access *a)
 	th_conversation_answer_after(a, h, &how);
 }
 
+/* All items but one, those that only say something of the conversation among them. */
+static void put_rest(const struct th_json *items, size_t without, struct th_buf *out)
+{
+	struct th_json_iter it = th_json_iter(items);
+	struct th_jw w = th_jw(out);
+	size_t i = 0;
+
+	th_jw_array(&w);
+	while (th_json_next(&it))
+		if (th_conversation_note(it.val) || i++ != without)
+			th_jw_json(&w, it.val);
+	th_jw_array_end(&w);
+}
+
 /* The history of its newest session without one item; the log keeps it. */
 void th_v1_conversation_item_delete(struct th_access *a)
 {
 	struct th_buf rest TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_listing list TH_CLEANUP(th_listing_deinit) = TH_LISTING_INIT;
-	struct th_conversation_wait how = { .answer = th_conversation_answer_waited,
-					    .kind = "items_removed" };
-	struct th_jw w = th_jw(&rest);
+	struct th_conversation_wait how = { .answer = th_conversation_answer_waited };
 	struct thole_error err;
-	struct th_json_iter it;
 	struct th_conversation p;
 	struct th_hub *h;
-	char *items = NULL;
-	size_t at, i = 0;
+	size_t at;
 	int code;
 
 	if (!th_conversation_mine(a, &p))
 		return;
-	h = th_conversation_open(a, &p, true);
-	if (!h || !list_items(a, &p, h, &list))
+	h = th_conversation_open(a, &p);
+	doc = h ? read_items(a, &p) : NULL;
+	if (!doc)
 		return;
+	list_items(&p, th_json_root(doc), &list);
 	at = th_listing_find(&list, th_str_of(a->args[1]));
 	if (at == list.count) {
 		th_access_fail(a, 404, "item_not_found", "the conversation has no such item");
 		return;
 	}
-	code = thole_session_items(h->session, 0, 0, &items, &err);
-	if (!code && th_json_parse(th_str_of(items), &doc, NULL) == TH_OK) {
-		it = th_json_iter(th_json_root(doc));
-		th_jw_array(&w);
-		while (th_json_next(&it))
-			if (th_conversation_note(it.val) || i++ != at)
-				th_jw_json(&w, it.val);
-		th_jw_array_end(&w);
-	}
-	thole_free(items);
-	if (!code && rest.len > TH_MESSAGE_MAX) {
+	put_rest(th_json_root(doc), at, &rest);
+	if (rest.len > TH_MESSAGE_MAX) {
 		th_access_fail(a, 413, "limit", "what would be left is too long to be put again");
 		return;
 	}
-	if (!code)
-		code = thole_session_items_clear(h->session, &err);
+	code = thole_session_items_clear(h->session, &err);
 	if (!code && rest.len > 2)
 		code = thole_session_items_add(h->session, rest.ptr, false, &err);
 	if (code) {

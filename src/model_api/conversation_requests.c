@@ -11,7 +11,8 @@ static int begin(struct th_access *a, const char *id, const char *name, const ch
 		 struct th_hub **ret, struct thole_error *err)
 {
 	char metadata[TH_RESPONSE_NAME_MAX + 64];
-	const char *options[] = { "id", id, "user", a->user, "metadata", metadata, NULL };
+	const char *options[] = { "id",  id,         "user",   a->user, "fresh",
+				  "yes", "metadata", metadata, NULL };
 	const struct th_served_agent *from = th_served_find(&a->server->agents, TH_STR("default"));
 	struct thole_session *session = NULL;
 	struct thole_agent *agent = NULL;
@@ -65,10 +66,13 @@ void th_v1_conversations_create(struct th_access *a)
 
 void th_v1_conversation_get(struct th_access *a)
 {
+	char name[TH_SESSION_ID_MAX + 1];
 	struct th_conversation p;
 
-	if (th_conversation_mine(a, &p))
-		th_conversation_answer(a, p.name, 200);
+	if (!th_conversation_mine(a, &p))
+		return;
+	snprintf(name, sizeof(name), "%s", p.name);
+	th_conversation_answer(a, name, 200);
 }
 
 /* The metadata is a note in the session that the conversation began as. */
@@ -96,7 +100,7 @@ void th_v1_conversation_update(struct th_access *a)
 		return;
 	first = p;
 	snprintf(first.head, sizeof(first.head), "%s", p.first);
-	h = th_conversation_open(a, &first, true);
+	h = th_conversation_open(a, &first);
 	if (!h)
 		return;
 	if (thole_session_items_add(h->session, items.ptr, false, &err) != 0) {
@@ -107,22 +111,29 @@ void th_v1_conversation_update(struct th_access *a)
 	th_conversation_answer_after(a, h, &how);
 }
 
-/* All of its sessions; one that cannot be deleted now stays, and so does the conversation. */
-static void delete_next(struct th_access *a, const struct th_conversation *p);
+/* Its sessions one by one, the newest first.  The one that it began as goes last: it is what the
+ * name says.  One that cannot be deleted now stays, and so does the conversation. */
+static void on_discarded(struct th_access *a, const char *session, const struct thole_error *err);
 
-static void on_discarded(struct th_access *a, const char *session, const struct thole_error *err)
+static void delete_newest(struct th_access *a, bool forwards)
 {
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_conversation p;
+	enum th_stored_result look =
+	    th_conversation_find(&a->needs, a->user, th_str_of(a->args[0]), &p);
 
-	(void)session;
-	if (err) {
-		th_access_error(a, err);
+	if (look == TH_STORED_PENDING)
+		return;
+	if (look == TH_STORED_FOUND && forwards &&
+	    th_forward_session(a, p.head, th_v1_conversation_delete))
+		return;
+	if (look == TH_STORED_FOUND && th_conversation_talks(a->server, p.name)) {
+		th_access_fail(a, 409, "conversation_locked",
+			       "a response of the conversation is under way");
 		return;
 	}
-	if (th_conversation_find(a->server, a->user, th_str_of(a->args[0]), &p)) {
-		if (!th_forward_session(a, p.head, th_v1_conversation_delete))
-			delete_next(a, &p);
+	if (look == TH_STORED_FOUND) {
+		th_access_discard(a, p.head, on_discarded);
 		return;
 	}
 	th_buf_printf(&json, "{\"id\":\"%s\",\"object\":\"conversation.deleted\",\"deleted\":true}",
@@ -130,21 +141,35 @@ static void on_discarded(struct th_access *a, const char *session, const struct 
 	th_access_json(a, 200, &json);
 }
 
-/* Its sessions one by one, the newest first.  The one that it began as goes last: it is what the
- * name says. */
-static void delete_next(struct th_access *a, const struct th_conversation *p)
+/* The next one may be at another node. */
+static void delete_next(struct th_access *a)
 {
-	if (th_conversation_talks(a->server, p->name))
-		th_access_fail(a, 409, "conversation_locked",
-			       "a response of the conversation is under way");
-	else
-		th_access_discard(a, p->head, on_discarded);
+	delete_newest(a, true);
+}
+
+static void delete_first(struct th_access *a)
+{
+	delete_newest(a, false);
+}
+
+static void on_discarded(struct th_access *a, const char *session, const struct thole_error *err)
+{
+	(void)session;
+	if (err) {
+		th_access_error(a, err);
+		return;
+	}
+	th_needs_forget(&a->needs);
+	a->again = delete_next;
+	delete_next(a);
 }
 
 void th_v1_conversation_delete(struct th_access *a)
 {
 	struct th_conversation p;
 
-	if (th_conversation_mine(a, &p))
-		delete_next(a, &p);
+	if (!th_conversation_mine(a, &p))
+		return;
+	a->again = delete_first;
+	delete_first(a);
 }

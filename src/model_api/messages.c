@@ -373,7 +373,7 @@ void th_v1_messages(struct th_access *a)
 					.body = th_http_body(a->request) };
 	struct th_response_fault fault;
 
-	if (th_quota_begin(a) && !th_response_make(a, &order, NULL, &fault) &&
+	if (th_quota_begin(a) && !th_response_make(a, &order, NULL, &fault) && !fault.pending &&
 	    !th_forward_places(a, &fault.lacks))
 		fail(a, fault.status, fault.code, fault.param, fault.message);
 }

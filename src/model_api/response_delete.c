@@ -56,15 +56,6 @@ static void put_metadata(const struct th_stored *d, struct th_buf *out)
 	th_jw_object_end(&w);
 }
 
-static int mark(struct th_access *a, const struct th_stored *d, struct thole_error *err)
-{
-	struct th_buf metadata TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_METADATA_MAX);
-
-	put_metadata(d, &metadata);
-	return thole_runtime_describe(a->server->rt, d->session, a->user, NULL, metadata.ptr,
-				      a->user, err);
-}
-
 void th_response_deleted(struct th_access *a)
 {
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
@@ -78,48 +69,11 @@ void th_response_deleted(struct th_access *a)
 	th_access_json(a, 200, &json);
 }
 
-/* Of a session that is open here, the note is soon an event. */
-struct wait {
-	struct th_listener listener;
-	struct th_access *access;
-};
-
-static void wait_end(struct wait *w)
+static void hidden(struct th_access *a, const char *session, int status)
 {
-	w->access->gone = NULL;
-	th_hub_unlisten(&w->listener);
-	free(w);
-}
-
-static void wait_gone(struct th_access *a)
-{
-	wait_end(a->ctx);
-}
-
-static void on_note(struct th_listener *l, const struct thole_note *note)
-{
-	struct wait *w = TH_CONTAINER_OF(l, struct wait, listener);
-	struct th_access *a = w->access;
-
-	if (note && (thole_note_kind(note) != THOLE_NOTE_EVENT ||
-		     strcmp(thole_note_name(note), "session_changed") != 0))
-		return;
-	wait_end(w);
-	if (note)
-		th_response_deleted(a);
-	else
-		th_access_fail(a, 503, "lost", "the session is not this server's any more");
-}
-
-static void answer_soon(struct th_access *a, struct th_hub *h)
-{
-	struct wait *w = th_alloc(sizeof(*w));
-
-	*w = (struct wait){ .listener = { .fn = on_note }, .access = a };
-	a->ctx = w;
-	a->gone = wait_gone;
-	th_hub_listen(h, &w->listener);
-	th_server_kick(a->server);
+	(void)session;
+	(void)status;
+	th_response_deleted(a);
 }
 
 static bool refused(struct th_access *a, const struct th_stored *d)
@@ -138,20 +92,12 @@ static bool refused(struct th_access *a, const struct th_stored *d)
 
 void th_response_hide(struct th_access *a, const struct th_stored *d)
 {
-	struct thole_error err;
-	struct th_hub *h;
+	struct th_buf metadata TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_METADATA_MAX);
 
 	if (refused(a, d))
 		return;
-	if (mark(a, d, &err) != 0) {
-		th_access_error(a, &err);
-		return;
-	}
-	h = th_hub_find(a->server, d->session);
-	if (h && h->session)
-		answer_soon(a, h);
-	else
-		th_response_deleted(a);
+	put_metadata(d, &metadata);
+	th_access_describe(a, d->session, NULL, metadata.ptr, hidden);
 }
 
 void th_response_delete(struct th_access *a, const struct th_stored *d, th_discarded_fn *discarded)

@@ -27,3 +27,9 @@ bool th_making_fault_api(struct th_making *m, const struct thole_error *err)
 	return th_response_fault(m->fault, status == 500 || status == 503 ? status : 400, NULL,
 				 "%s", err->text);
 }
+
+bool th_making_pending(struct th_making *m)
+{
+	m->fault->pending = true;
+	return false;
+}

@@ -20,6 +20,7 @@ struct request {
 	void (*fn)(struct request *r); /* what it asks for; answers */
 	int64_t starting_after;
 	bool stream;
+	bool later; /* `fn` is called again: it needs something of the store */
 };
 
 static void request_free(struct request *r)
@@ -35,7 +36,8 @@ static void on_gone(struct th_access *a)
 {
 	struct request *r = a->ctx;
 
-	th_stored_load_cancel(r->load);
+	if (r->load)
+		th_stored_load_cancel(r->load);
 	request_free(r);
 }
 
@@ -47,29 +49,46 @@ static void answer_error(struct th_access *a, const struct thole_error *err)
 		th_access_error(a, err);
 }
 
+/* What it asks for. */
+static void do_it(struct th_access *a)
+{
+	struct request *r = a->ctx;
+
+	a->ctx = NULL; /* of who answers later */
+	a->gone = NULL;
+	a->reads = false;
+	r->later = false;
+	r->fn(r);
+	if (r->later) {
+		a->ctx = r;
+		a->gone = on_gone;
+		a->reads = true;
+		return;
+	}
+	th_stored_deinit(&r->stored);
+	free(r);
+}
+
 static void on_loaded(void *ctx, const struct thole_error *err)
 {
 	struct request *r = ctx;
 	struct th_stored *d = &r->stored;
 	struct th_hub *h = th_hub_find(r->access->server, d->session);
+	struct th_access *a = r->access;
 	struct thole_error e;
 
-	if (d->reply.status == TH_REPLY_RUNNING && !(h && h->session))
-		d->reply.status = TH_REPLY_CANCELLED; /* its caller was gone, or its server */
-	r->access->ctx = NULL;
-	r->access->gone = NULL;
-	r->access->reads = false;
-	/* While its log was read, another request may have changed or deleted it. */
-	if (!err && th_stored_refresh(r->access->server, r->access->user, d, &e))
-		err = &e;
-	if (err)
-		answer_error(r->access, err);
-	else if (th_json_bool(th_json_get(d->member, "store"), true))
-		r->fn(r);
-	else
-		not_found(r->access);
-	th_stored_deinit(d);
-	free(r);
+	r->load = NULL;
+	if (!err && th_json_bool(th_json_get(d->member, "store"), true)) {
+		if (d->reply.status == TH_REPLY_RUNNING && !(h && h->session))
+			d->reply.status =
+			    TH_REPLY_CANCELLED; /* its caller was gone, or its server */
+		a->again = do_it;
+		do_it(a);
+		return;
+	}
+	e = err ? *err : (struct thole_error){ .code = THOLE_ENOENT };
+	request_free(r);
+	answer_error(a, &e);
 }
 
 /* Reads the response of the first argument, and goes on with `fn`. */
@@ -224,46 +243,56 @@ void th_v1_responses_cancel(struct th_access *a)
 
 /* ---- what it was asked with ---- */
 
-static int on_input(void *ctx, const char *line, size_t len)
+static enum th_take takes_input(struct th_str line)
 {
-	struct th_listing *list = ctx;
+	struct th_str kind = th_json_raw_inside(th_json_raw_get(line, "kind"));
+
+	if (th_str_is(kind, "model_requested"))
+		return TH_TAKE_NO_MORE;
+	return th_str_is(kind, "items_added") || th_str_is(kind, "message") ? TH_TAKE_YES
+									    : TH_TAKE_NO;
+}
+
+static void list_input(struct th_str line, struct th_listing *list)
+{
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	const struct th_json *v, *data;
-	struct th_str kind;
+	struct th_json_iter it;
 	char prefix[TH_LISTING_ID_MAX];
 
-	if (th_json_parse(th_str_n(line, len), &doc, NULL) != TH_OK)
-		return 1;
+	if (th_json_parse(line, &doc, NULL) != TH_OK)
+		return;
 	v = th_json_root(doc);
 	data = th_json_get(v, "data");
-	kind = th_json_get_str(v, "kind");
 	snprintf(prefix, sizeof(prefix), "item_%lld", (long long)th_json_get_int(v, "seq", 0));
-	if (th_str_is(kind, "items_added")) {
-		struct th_json_iter it = th_json_iter(th_json_get(data, "items"));
-
-		while (th_json_next(&it))
-			th_listing_add(list, it.val, prefix, false);
-	} else if (th_str_is(kind, "message")) {
+	if (th_str_is(th_json_get_str(v, "kind"), "message")) {
 		th_listing_add(list, data, prefix, false);
-	} else if (th_str_is(kind, "model_requested")) {
-		return 1;
+		return;
 	}
-	return 0;
+	it = th_json_iter(th_json_get(data, "items"));
+	while (th_json_next(&it))
+		th_listing_add(list, it.val, prefix, false);
 }
 
 /* They stand before the first request to the model, so what is read here is short. */
 static void items(struct request *r)
 {
 	struct th_listing list TH_CLEANUP(th_listing_deinit) = TH_LISTING_INIT;
-	struct thole_error err;
+	struct th_access *a = r->access;
+	const struct th_found *log =
+	    th_need_log(&a->needs, r->stored.session, a->user, r->stored.after + 1, takes_input);
+	struct th_str rest;
 
-	int code = thole_runtime_log(r->access->server->rt, r->stored.session, r->stored.after + 1,
-				     on_input, &list, &err);
-
-	if (code && code != 1)
-		th_access_error(r->access, &err);
-	else
-		th_listing_answer(&list, r->access);
+	r->later = !log;
+	if (!log)
+		return;
+	if (log->err) {
+		th_access_error(a, log->err);
+		return;
+	}
+	for (rest = log->text; rest.len;)
+		list_input(th_str_split(&rest, '\n'), &list);
+	th_listing_answer(&list, a);
 }
 
 void th_v1_responses_items(struct th_access *a)

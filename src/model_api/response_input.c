@@ -96,12 +96,17 @@ static bool put_referenced(struct th_making *m, const struct th_json *item, stru
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_str id = th_json_get_str(item, "id");
-	struct thole_error err;
-	int code = th_stored_item(m->server, m->access->user, id, &text, &err);
+	struct thole_error err = { 0 };
+	enum th_stored_result code =
+	    th_stored_item(&m->access->needs, m->access->user, id, &text, &err);
 
-	if (code && code != THOLE_ENOENT)
+	if (code == TH_STORED_PENDING) { /* the others are asked for, too */
+		m->fault->pending = true;
+		return true;
+	}
+	if (code == TH_STORED_FAILED && err.code != THOLE_ENOENT)
 		return th_making_fault_api(m, &err);
-	if (code || th_json_parse(th_buf_str(&text), &doc, NULL) != TH_OK) {
+	if (code == TH_STORED_FAILED || th_json_parse(th_buf_str(&text), &doc, NULL) != TH_OK) {
 		m->fault->param = "input";
 		return th_response_fault(m->fault, 404, "item_not_found",
 					 "Item with id '%.*s' not found.",
@@ -119,13 +124,15 @@ static bool put_reasoning(struct th_making *m, const struct th_json *item, struc
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_str id = th_json_get_str(item, "id");
+	enum th_stored_result found = TH_STORED_FAILED;
 	struct th_item_name name;
 	struct thole_error err;
 
 	if (m->in_turn && !th_json_get_str(item, "encrypted_content").len &&
-	    th_item_name_parse(id, &name) && m->lookups++ < TH_SERVE_LOOKUPS_MAX &&
-	    th_stored_item(m->server, m->access->user, id, &text, &err) == 0 &&
-	    th_json_parse(th_buf_str(&text), &doc, NULL) == TH_OK)
+	    th_item_name_parse(id, &name) && m->lookups++ < TH_SERVE_LOOKUPS_MAX)
+		found = th_stored_item(&m->access->needs, m->access->user, id, &text, &err);
+	m->fault->pending |= found == TH_STORED_PENDING;
+	if (found == TH_STORED_FOUND && th_json_parse(th_buf_str(&text), &doc, NULL) == TH_OK)
 		item = th_json_root(doc);
 	put_plain(item, w);
 	return true;
@@ -189,6 +196,8 @@ bool th_making_read_items(struct th_making *m)
 			return false;
 	}
 	th_jw_array_end(&w);
+	if (m->fault->pending)
+		return false;
 	if (th_buf_check(&text, "the input", &err) != TH_OK ||
 	    th_json_parse(th_buf_str(&text), &m->given, &err) != TH_OK)
 		return th_response_fault(m->fault, 413, NULL, "%s", err.msg);

@@ -27,6 +27,7 @@ struct th_response_fault {
 	const char *code, *param; /* may be NULL */
 	char message[512];
 	struct thole_error lacks; /* THOLE_EPLACE: another node can begin it; else 0 */
+	bool pending; /* something is being read (a->needs): it is to be made again then */
 };
 
 struct th_stored;
@@ -63,24 +64,32 @@ struct th_stored {
 	char **functions;
 	size_t function_count;
 	struct th_reply reply;
-	bool is_head; /* nothing was asked after it */
+	bool is_head;      /* nothing was asked after it */
+	uint64_t head_seq; /* of the session's last event */
 };
-/* THOLE_ENOENT: there is none of that name that is this user's. */
-TH_NODISCARD int th_stored_load(struct th_server *s, const char *user, struct th_str name,
-				struct th_stored *ret, struct thole_error *err);
 void th_stored_deinit(struct th_stored *d);
 
-/* The same, its log read beside the loop: *ret is there when `done` is called, which may be before
- * this returns; `err`: why it is not whole, or NULL.  A result other than 0: nothing is called. */
+/* One of this user's, its log read piece by piece: *ret is there when `done` is called, from the
+ * loop; `err`: why it is not whole, or NULL.  THOLE_ENOENT: there is none of that name that is this
+ * user's.  A result other than 0: nothing is called. */
 struct th_stored_load;
 typedef void th_stored_fn(void *ctx, const struct thole_error *err);
 TH_NODISCARD int th_stored_load_start(struct th_server *s, const char *user, struct th_str name,
 				      struct th_stored *ret, th_stored_fn *done, void *ctx,
 				      struct th_stored_load **ret_load, struct thole_error *err);
 void th_stored_load_cancel(struct th_stored_load *l); /* *ret is as far as it came */
-/* What its session's row says by now.  THOLE_ENOENT: it was deleted meanwhile. */
-TH_NODISCARD int th_stored_refresh(struct th_server *s, const char *user, struct th_stored *d,
-				   struct thole_error *err);
+
+/* One that a request names beside another thing. */
+enum th_stored_result {
+	TH_STORED_FOUND,
+	TH_STORED_FAILED, /* `err` says why */
+	TH_STORED_PENDING /* it is being read (server/needs.h) */
+};
+enum th_stored_result th_stored_get(struct th_needs *n, const char *user, struct th_str name,
+				    struct th_stored *ret, struct thole_error *err);
+/* The last response of a session; what was only put there since does not count. */
+enum th_stored_result th_stored_get_last(struct th_needs *n, const char *user, const char *session,
+					 struct th_stored *ret, struct thole_error *err);
 
 /* ---- response_delete.c ---- */
 
@@ -96,13 +105,9 @@ char **th_function_names(const struct th_json *tools, size_t *ret_count);
 bool th_response_session_of(struct th_str name, char session[static TH_UUID_TEXT_SIZE + 1]);
 void th_response_name(const char *session, uint64_t after, char ret[static TH_RESPONSE_NAME_MAX]);
 void th_response_name_reply(struct th_reply *r, const char *name);
-/* Folds the log from an event on into `r`, to the end of the response.  False: the store. */
-bool th_stored_fold(struct th_server *s, const char *session, uint64_t from, struct th_reply *r,
-		    struct thole_error *err);
-/* The last response of a session; what was only put there since does not count.  As
- * th_stored_load. */
-TH_NODISCARD int th_stored_load_last(struct th_server *s, const char *user, const char *session,
-				     struct th_stored *ret, struct thole_error *err);
+/* Folds the log from an event on into `r`, to the end of the response. */
+enum th_stored_result th_stored_fold(struct th_needs *n, const char *user, const char *session,
+				     uint64_t from, struct th_reply *r, struct thole_error *err);
 
 /* An item's name: PREFIX_<name of its response>_<its place in the output>. */
 struct th_item_name {
@@ -110,9 +115,9 @@ struct th_item_name {
 	size_t index;
 };
 bool th_item_name_parse(struct th_str name, struct th_item_name *ret);
-/* An item of a response of this user's, as JSON.  As th_stored_load. */
-TH_NODISCARD int th_stored_item(struct th_server *s, const char *user, struct th_str name,
-				struct th_buf *out, struct thole_error *err);
+/* An item of a response of this user's, as JSON. */
+enum th_stored_result th_stored_item(struct th_needs *n, const char *user, struct th_str name,
+				     struct th_buf *out, struct thole_error *err);
 
 /* ---- conversation.c ---- */
 

@@ -4,7 +4,8 @@
  * read, looked through, and said to a session.
  *
  * Each step answers false when the request is refused; then `fault` says why, and
- * nothing was begun.
+ * nothing was begun.  So it is where something of the store has to be known first
+ * (fault->pending): the whole is done again when that is there.
  */
 #ifndef TH_MODEL_API_RESPONSE_MAKING_H
 #define TH_MODEL_API_RESPONSE_MAKING_H
@@ -36,6 +37,7 @@ struct th_making {
 /* ---- response_fault.c ---- */
 
 bool th_making_fault_api(struct th_making *m, const struct thole_error *err);
+bool th_making_pending(struct th_making *m); /* fault->pending */
 
 /* ---- response_input.c ---- */
 

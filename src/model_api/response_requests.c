@@ -7,7 +7,8 @@
 #include "model_api/response_internal.h"
 #include "server/fleet.h"
 
-static void make(struct th_access *a, struct th_stored *before, const struct thole_error *lost)
+/* False: something is to be read first, and it is made again then. */
+static bool make(struct th_access *a, struct th_stored *before, const struct thole_error *lost)
 {
 	const struct th_order order = { .face = &th_face_responses,
 					.body = th_http_body(a->request),
@@ -15,22 +16,22 @@ static void make(struct th_access *a, struct th_stored *before, const struct tho
 					.lost = lost };
 	struct th_response_fault fault;
 
-	if (!th_response_make(a, &order, NULL, &fault) && !th_forward_places(a, &fault.lacks))
+	if (!th_response_make(a, &order, NULL, &fault) && !fault.pending &&
+	    !th_forward_places(a, &fault.lacks))
 		th_access_fault(a, fault.status, fault.code, fault.param, fault.message);
+	return !fault.pending;
 }
 
 /* A request that waits until the response that it goes on from was read. */
 struct going_on {
 	struct th_access *access;
 	struct th_stored before;
+	struct thole_error lost; /* why it could not be */
 	struct th_stored_load *load;
 };
 
 static void going_on_free(struct going_on *g)
 {
-	g->access->ctx = NULL;
-	g->access->gone = NULL;
-	g->access->reads = false;
 	th_stored_deinit(&g->before);
 	free(g);
 }
@@ -39,26 +40,40 @@ static void on_gone(struct th_access *a)
 {
 	struct going_on *g = a->ctx;
 
-	th_stored_load_cancel(g->load);
+	if (g->load)
+		th_stored_load_cancel(g->load);
 	going_on_free(g);
+}
+
+static void going_on_wait(struct going_on *g)
+{
+	g->access->ctx = g;
+	g->access->gone = on_gone;
+	g->access->reads = true;
+}
+
+static void make_it(struct th_access *a)
+{
+	struct going_on *g = a->ctx;
+
+	a->ctx = NULL; /* of who answers */
+	a->gone = NULL;
+	a->reads = false;
+	if (make(a, &g->before, g->lost.code ? &g->lost : NULL))
+		going_on_free(g);
+	else
+		going_on_wait(g);
 }
 
 static void on_before(void *ctx, const struct thole_error *err)
 {
 	struct going_on *g = ctx;
-	struct th_access *a = g->access;
-	struct thole_error e;
 
-	a->ctx = NULL;
-	a->gone = NULL;
-	a->reads = false;
-	/* Others may have begun meanwhile, or it was deleted. */
-	if (!err && th_stored_refresh(a->server, a->user, &g->before, &e))
-		err = &e;
-	if (th_quota_begin(a))
-		make(a, &g->before, err);
-	th_stored_deinit(&g->before);
-	free(g);
+	g->load = NULL;
+	if (err)
+		g->lost = *err;
+	g->access->again = make_it;
+	make_it(g->access);
 }
 
 void th_v1_responses_create(struct th_access *a)
@@ -71,19 +86,15 @@ void th_v1_responses_create(struct th_access *a)
 		return;
 	th_response_before(th_http_body(a->request), &name);
 	if (!name.len) {
-		make(a, NULL, NULL);
+		(void)make(a, NULL, NULL);
 		return;
 	}
 	g = th_alloc(sizeof(*g));
 	*g = (struct going_on){ .access = a };
-	a->ctx = g;
-	a->gone = on_gone;
-	a->reads = true;
+	going_on_wait(g);
 	if (th_stored_load_start(a->server, a->user, th_buf_str(&name), &g->before, on_before, g,
-				 &g->load, &err) == 0)
-		return;
-	going_on_free(g);
-	make(a, NULL, &err);
+				 &g->load, &err) != 0)
+		on_before(g, &err);
 }
 
 /* About four bytes to a token: what no model's own count can be is said at once. */

@@ -74,7 +74,8 @@ static bool begin_new(struct th_making *m)
 	struct th_buf metadata TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_METADATA_MAX);
 	struct th_uuid made = th_uuid_now();
 	char id[TH_UUID_TEXT_SIZE + 1], *workspace = NULL;
-	const char *options[] = { "id", id, "user", m->access->user, "metadata", NULL, NULL };
+	const char *options[] = { "id",       id,   "user", m->access->user, "fresh", "yes",
+				  "metadata", NULL, NULL };
 	struct thole_agent *agent = NULL;
 	struct thole_session *session = NULL;
 	struct thole_error err;
@@ -85,7 +86,7 @@ static bool begin_new(struct th_making *m)
 	put_metadata(m, &metadata);
 	if (th_buf_check(&metadata, "what the request says beside its input", &e) != TH_OK)
 		return th_response_fault(m->fault, 413, NULL, "%s", e.msg);
-	options[5] = metadata.ptr;
+	options[7] = metadata.ptr;
 	if (th_served_find(&m->server->agents, th_json_get_str(m->u, "model")) &&
 	    th_workspace_make(m->server, id, &workspace, &err) != 0)
 		return th_making_fault_api(m, &err);
@@ -124,48 +125,19 @@ bool th_making_fresh(struct th_making *m)
 
 /* ---- one that goes on ---- */
 
+/* Its session, which may be LOADING. */
 static bool open_before(struct th_making *m, const struct th_stored *d, struct th_hub **ret)
 {
 	struct th_hub *h = th_hub_get(m->server, d->session, m->access->user);
-	struct thole_agent *agent = NULL;
+	struct th_buf row TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
 	struct thole_error err;
-	int code = 0;
 
-	if (!h->session) {
-		code = th_functions_agent_of(m->server, d->session, &agent, &err);
-		if (!code)
-			code = th_hub_open_start(h, agent, &err);
-		thole_agent_free(agent);
-	}
-	if (code)
+	if (!h->session)
+		th_json_print(th_json_root(d->doc), &row);
+	if (th_functions_open_start(h, th_buf_str(&row), &err) != 0)
 		return th_making_fault_api(m, &err);
 	*ret = h;
 	return true;
-}
-
-/* The history up to the end of the response before, as a list; thole_free. */
-static int history_of(struct th_making *m, const struct th_stored *d, char **ret,
-		      struct thole_error *err)
-{
-	struct thole_session *fork = NULL;
-	struct th_hub *h = th_hub_find(m->server, d->session);
-	char id[TH_SESSION_ID_MAX + 1];
-	struct thole_error ignored;
-	int code;
-
-	if (d->is_head && h && h->session)
-		return thole_session_items(h->session, 0, 0, ret, err);
-	code = thole_session_fork(m->server->rt, NULL, d->session, d->reply.last_seq, NULL, &fork,
-				  err);
-	if (code)
-		return code;
-	code = thole_session_items(fork, 0, 0, ret, err);
-	/* It was only made to be read. */
-	snprintf(id, sizeof(id), "%s", thole_session_id(fork));
-	thole_session_free(fork);
-	if (thole_runtime_delete(m->server->rt, id, NULL, &ignored) != 0)
-		return code;
-	return code;
 }
 
 /* The items of the response before, and this request's, in a session of its own. */
@@ -173,24 +145,22 @@ static bool begin_copy(struct th_making *m, const struct th_stored *d)
 {
 	struct th_jw w = th_jw(&m->said);
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct thole_error err;
+	const struct th_found *items =
+	    th_need_items(&m->access->needs, d->session, 0, 0, d->is_head ? 0 : d->reply.last_seq);
 	struct th_json_iter it;
-	struct th_hub *h;
-	char *items = NULL;
 
-	if (d->is_head && !open_before(m, d, &h))
-		return false;
-	if (history_of(m, d, &items, &err) != 0)
-		return th_making_fault_api(m, &err);
+	if (!items)
+		return th_making_pending(m);
+	if (items->err)
+		return th_making_fault_api(m, items->err);
 	th_jw_array(&w);
 	th_making_put_instructions(m, &w);
-	if (th_json_parse(th_str_of(items), &doc, NULL) == TH_OK) {
+	if (th_json_parse(items->text, &doc, NULL) == TH_OK) {
 		it = th_json_iter(th_json_root(doc));
 		while (th_json_next(&it))
 			if (!th_conversation_note(it.val))
 				th_jw_json(&w, it.val);
 	}
-	thole_free(items);
 	th_making_put_items(m, &w);
 	th_jw_array_end(&w);
 	return begin_new(m);
@@ -200,7 +170,7 @@ static bool begin_copy(struct th_making *m, const struct th_stored *d)
 static bool go_on_here(struct th_making *m, const struct th_stored *d, struct th_hub *h)
 {
 	h->rested_ms = 0;
-	name_it(m, d->session, (uint64_t)th_json_get_int(th_json_root(d->doc), "head_seq", 0));
+	name_it(m, d->session, d->head_seq);
 	th_response_listen(m->p, h);
 	return say(m, h);
 }
@@ -242,7 +212,7 @@ static bool go_on_parked(struct th_making *m, const struct th_stored *d)
 	if (!open_before(m, d, &h))
 		return false;
 	was_open = h->parked_ms != 0;
-	name_it(m, d->session, (uint64_t)th_json_get_int(th_json_root(d->doc), "head_seq", 0));
+	name_it(m, d->session, d->head_seq);
 	th_response_listen(m->p, h);
 	give_results(m, h);
 	if (!say_texts(m, h))
@@ -291,7 +261,7 @@ static bool check_decisions(struct th_making *m, const struct th_reply *before)
 }
 
 /* One that was decided meanwhile, elsewhere, stays as it was. */
-static bool decide(struct th_making *m, const struct th_stored *d, const struct th_reply_open *o)
+static bool decide(struct th_making *m, struct thole_session *s, const struct th_reply_open *o)
 {
 	const struct th_json *word = decision_of(m->items, o);
 	struct th_str reason = th_json_get_str(word, "reason");
@@ -299,12 +269,11 @@ static bool decide(struct th_making *m, const struct th_stored *d, const struct 
 	int code;
 
 	if (th_json_bool(th_json_get(word, "approve"), false))
-		code = thole_runtime_approve(m->server->rt, d->session, o->call_id, m->access->user,
-					     false, &err);
+		code = thole_session_approve(s, o->call_id, m->access->user, &err);
 	else
-		code = thole_runtime_reject(m->server->rt, d->session, o->call_id, m->access->user,
+		code = thole_session_reject(s, o->call_id, m->access->user,
 					    reason.len ? th_arena_cstr(&m->memory, reason) : NULL,
-					    false, &err);
+					    &err);
 	if (code && code != THOLE_ENOENT)
 		return th_making_fault_api(m, &err);
 	if (!code)
@@ -315,32 +284,39 @@ static bool decide(struct th_making *m, const struct th_stored *d, const struct 
 /* A person has decided: what comes of it is the next response, of the same session. */
 static bool go_on_decided(struct th_making *m, struct th_stored *d)
 {
-	struct th_hub *h = th_hub_find(m->server, d->session);
-	bool was_open = h && h->session;
+	const struct th_found *open;
 	struct thole_error err;
+	enum th_stored_result look;
+	struct th_hub *h;
 
 	if (!check_decisions(m, &d->reply))
 		return false;
+	open = th_need_open(&m->access->needs, d->session, m->access->user, true);
+	if (!open)
+		return th_making_pending(m);
+	if (open->err)
+		return th_making_fault_api(m, open->err);
 	name_it(m, d->session, d->reply.last_seq);
 	for (size_t i = 0; i < d->reply.open_count; i++)
 		if (!d->reply.open[i].delegated)
 			th_reply_seed(&m->p->reply, &d->reply.open[i]);
-	for (size_t i = 0; i < d->reply.open_count; i++)
-		if (d->reply.open[i].approval && !decide(m, d, &d->reply.open[i]))
-			return false;
-	if (!open_before(m, d, &h))
-		return false;
-	h->rested_ms = 0;
-	th_response_listen(m->p, h);
 	/* What is in the log already: somebody else was quicker. */
-	if (!th_stored_fold(m->server, d->session, m->p->after + 1, &m->p->reply, &err))
+	look = th_stored_fold(&m->access->needs, m->access->user, d->session, m->p->after + 1,
+			      &m->p->reply, &err);
+	if (look == TH_STORED_PENDING)
+		return th_making_pending(m);
+	if (look == TH_STORED_FAILED)
 		return th_making_fault_api(m, &err);
+	h = th_hub_find(m->server, d->session);
+	for (size_t i = 0; i < d->reply.open_count; i++)
+		if (d->reply.open[i].approval && !decide(m, h->session, &d->reply.open[i]))
+			return false;
+	h->rested_ms = 0;
+	h->to_run = true;
+	th_response_listen(m->p, h);
 	m->p->caught_up = m->p->reply.last_seq > m->p->after;
 	give_results(m, h);
 	h->parked_ms = 0;
-	if (!was_open && m->p->reply.status == TH_REPLY_RUNNING &&
-	    thole_session_resume(h->session, &err) != 0)
-		return th_making_fault_api(m, &err);
 	th_server_kick(m->server);
 	return true;
 }

@@ -13,6 +13,7 @@ struct lane {
 	struct th_access *access;
 	struct th_response *now;
 	struct th_stored before; /* what `body` goes on from, while that is read */
+	struct thole_error lost; /* why that could not be read */
 	struct th_stored_load *load;
 	bool own;                          /* that is the last one of this socket */
 	char *body;                        /* of the message that waits for it; NULL: none does */
@@ -110,53 +111,67 @@ static void lane_over(struct th_response *p)
 	lane_leave(l);
 }
 
-static void lane_make(struct lane *l, struct th_str body, struct th_stored *before,
-		      const struct thole_error *lost)
+/* False: something is to be read first, and it is made again then. */
+static bool lane_make(struct lane *l)
 {
+	bool has_before = l->before.doc != NULL;
 	struct th_order order = { .face = &th_face_responses,
-				  .body = body,
+				  .body = th_str_of(l->body),
 				  .socket = true,
-				  .before = before,
-				  .lost = lost,
+				  .before = has_before ? &l->before : NULL,
+				  .lost = l->lost.code ? &l->lost : NULL,
 				  .on_over = lane_over,
 				  .over_ctx = l };
 	struct th_response_fault fault;
-	struct th_refusal room;
+	struct th_refusal refusal;
+	enum th_room room = th_quota_room(&l->access->needs, l->access->user, &refusal);
 
+	if (room == TH_ROOM_PENDING)
+		return false;
 	/* One that is not stored is gone on from where it was made. */
-	if (before && !lost && !l->own && !th_json_bool(th_json_get(before->member, "store"), true))
+	if (has_before && !l->lost.code && !l->own &&
+	    !th_json_bool(th_json_get(l->before.member, "store"), true))
 		order.before = NULL;
-	if (!th_quota_has_room(l->access->server, l->access->user, &room)) {
-		lane_fault(l, room.status, room.code, room.why.msg);
-		return;
-	}
-	if (!th_response_make(l->access, &order, &l->now, &fault)) {
+	if (room == TH_ROOM_NO) {
+		lane_fault(l, refusal.status, refusal.code, refusal.why.msg);
+	} else if (!th_response_make(l->access, &order, &l->now, &fault)) {
 		l->now = NULL;
+		if (fault.pending)
+			return false;
 		if (l->own)
 			l->last[0] = '\0'; /* who fails to go on has it no more */
 		lane_fault(l, fault.status, fault.code, fault.message);
 	}
+	th_needs_forget(&l->access->needs);
+	th_stored_deinit(&l->before);
+	l->lost = (struct thole_error){ 0 };
+	free(l->body);
+	l->body = NULL;
+	return true;
+}
+
+static void make_again(struct th_access *a)
+{
+	struct lane *l = a->ctx;
+
+	lane_enter(l);
+	if (lane_make(l)) {
+		if (l->ended && !l->now)
+			lane_end(l);
+		else
+			lane_next(l);
+	}
+	lane_leave(l);
 }
 
 static void on_before(void *ctx, const struct thole_error *err)
 {
 	struct lane *l = ctx;
-	char *body = l->body;
-	struct thole_error e;
 
 	l->load = NULL;
-	l->body = NULL;
-	if (!err && th_stored_refresh(l->access->server, l->access->user, &l->before, &e))
-		err = &e;
-	lane_enter(l);
-	lane_make(l, th_str_of(body), &l->before, err);
-	th_stored_deinit(&l->before);
-	free(body);
-	if (l->ended && !l->now)
-		lane_end(l);
-	else
-		lane_next(l);
-	lane_leave(l);
+	if (err)
+		l->lost = *err;
+	make_again(l->access);
 }
 
 /* Takes the message over. */
@@ -176,13 +191,15 @@ static void lane_begin(struct lane *l, char *body)
 	} else {
 		th_response_before(th_str_of(body), &before);
 		l->body = body;
+		l->access->again = make_again;
 		l->own = before.len && th_str_is(th_buf_str(&before), l->last);
 		if (before.len &&
 		    th_stored_load_start(l->access->server, l->access->user, th_buf_str(&before),
 					 &l->before, on_before, l, &l->load, &err) == 0)
 			return;
-		l->body = NULL;
-		lane_make(l, th_str_of(body), NULL, err.code ? &err : NULL);
+		l->lost = err;
+		(void)lane_make(l);
+		return;
 	}
 	free(body);
 }
@@ -238,10 +255,10 @@ static void on_gone(struct th_access *a)
 	a->message = NULL;
 	if (l->now)
 		th_response_gone(l->now);
-	if (l->body) {
+	th_needs_forget(&a->needs);
+	if (l->load)
 		th_stored_load_cancel(l->load);
-		th_stored_deinit(&l->before);
-	}
+	th_stored_deinit(&l->before);
 	th_hubs_let_go(a->server, l);
 	if (!l->busy)
 		lane_free(l);

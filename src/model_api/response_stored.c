@@ -6,7 +6,8 @@
 #include "model_api/response_internal.h"
 
 #define PREFIX "resp_"
-#define HEX 32 /* digits of a UUID */
+#define HEX 32      /* digits of a UUID */
+#define TRIES_MAX 4 /* of one that others change while it is read */
 
 /* ---- names ---- */
 
@@ -221,29 +222,6 @@ static void fold_again(struct folding *f)
 	f->is_head = true;
 }
 
-static int fold(struct th_server *s, const char *session, struct folding *f,
-		struct thole_error *err)
-{
-	int code = thole_runtime_log(s->rt, session, f->after + 1, on_line, f, err);
-
-	if ((!code || code == 1) && lacks_before(f)) {
-		fold_again(f);
-		code = thole_runtime_log(s->rt, session, 1, on_line_before, f, err);
-		if (!code || code == 1)
-			code = thole_runtime_log(s->rt, session, f->after + 1, on_line, f, err);
-	}
-	return code == 1 ? THOLE_OK : code;
-}
-
-bool th_stored_fold(struct th_server *s, const char *session, uint64_t from, struct th_reply *r,
-		    struct thole_error *err)
-{
-	struct folding f = { .reply = r, .after = from - 1 };
-	int code = thole_runtime_log(s->rt, session, from, on_line, &f, err);
-
-	return code == 0 || code == 1;
-}
-
 static int not_there(struct thole_error *err)
 {
 	err->code = THOLE_ENOENT;
@@ -252,21 +230,13 @@ static int not_there(struct thole_error *err)
 }
 
 /* The row of the session, and what its metadata says. */
-static int load_row(struct th_server *s, const char *user, struct th_stored *d,
-		    struct thole_error *err)
+static int take_row(struct th_str row, struct th_stored *d, struct thole_error *err)
 {
-	char *row = NULL;
-	int code = thole_runtime_session(s->rt, d->session, user, &row, err);
-
-	if (code)
-		return code;
-	if (th_json_parse(th_str_of(row), &d->doc, NULL) != TH_OK)
-		code = not_there(err);
-	thole_free(row);
-	if (!code)
-		d->member =
-		    th_json_get(th_json_get(th_json_root(d->doc), "metadata"), TH_RESPONSE_MEMBER);
-	return code;
+	if (th_json_parse(row, &d->doc, NULL) != TH_OK)
+		return not_there(err);
+	d->member = th_json_get(th_json_get(th_json_root(d->doc), "metadata"), TH_RESPONSE_MEMBER);
+	d->head_seq = (uint64_t)th_json_get_int(th_json_root(d->doc), "head_seq", 0);
+	return 0;
 }
 
 /* The row is loaded; its log is to be folded. */
@@ -296,94 +266,52 @@ static void load_end(struct th_stored *d, const struct folding *f)
 	d->after = f->after;
 }
 
-/* The session of the response, if it is this user's and has it. */
-static int find(struct th_server *s, const char *user, struct th_str name, struct th_stored *ret,
-		struct thole_error *err)
+/* The session that its row is of has such a response. */
+static bool has_it(const struct th_stored *d)
 {
-	int code;
-
-	*ret = (struct th_stored){ .is_head = true };
-	code = name_parse(name, ret->session, &ret->after) ? load_row(s, user, ret, err)
-							   : not_there(err);
-	if (!code &&
-	    (!th_json_is_object(ret->member) || th_stored_is_deleted(ret) ||
-	     (uint64_t)th_json_get_int(th_json_root(ret->doc), "head_seq", 0) <= ret->after))
-		code = not_there(err);
-	if (code)
-		th_stored_deinit(ret);
-	return code;
+	return th_json_is_object(d->member) && !th_stored_is_deleted(d) && d->head_seq > d->after;
 }
 
-int th_stored_refresh(struct th_server *s, const char *user, struct th_stored *d,
-		      struct thole_error *err)
-{
-	int code;
-
-	th_json_free(d->doc);
-	d->doc = NULL;
-	d->member = NULL;
-	code = load_row(s, user, d, err);
-	if (!code && (!th_json_is_object(d->member) || th_stored_is_deleted(d)))
-		code = not_there(err);
-	return code;
-}
-
-/* Its row is there: its log is read, from the loop. */
-static int load_now(struct th_server *s, struct th_stored *d, bool last, struct thole_error *err)
-{
-	struct folding f = load_begin(d, last);
-	int code = fold(s, d->session, &f, err);
-
-	load_end(d, &f);
-	if (code)
-		th_stored_deinit(d);
-	return code;
-}
-
-int th_stored_load(struct th_server *s, const char *user, struct th_str name, struct th_stored *ret,
-		   struct thole_error *err)
-{
-	int code = find(s, user, name, ret, err);
-
-	return code ? code : load_now(s, ret, false, err);
-}
-
-int th_stored_load_last(struct th_server *s, const char *user, const char *session,
-			struct th_stored *ret, struct thole_error *err)
-{
-	int code;
-
-	*ret = (struct th_stored){ .is_head = true };
-	snprintf(ret->session, sizeof(ret->session), "%s", session);
-	code = load_row(s, user, ret, err);
-	if (!code)
-		return load_now(s, ret, true, err);
-	th_stored_deinit(ret);
-	return code;
-}
-
-/* ---- the same beside the loop ---- */
+/* ---- a long one, beside the loop ---- */
 
 struct th_stored_load {
 	struct th_server *server;
+	struct th_needs needs; /* its row */
 	struct th_log_load *load;
 	struct th_stored *stored;
 	struct folding folding;
 	th_stored_fn *done;
 	void *ctx;
-	bool again; /* the calls before it were asked for */
+	bool again;   /* the calls before it were asked for */
+	bool changed; /* since its row was read: deleted, perhaps */
+	uint64_t seq; /* of the last line */
+	unsigned tries;
+	char user[TH_USER_MAX + 1];
 };
 
 static void on_own(void *ctx, int code, const struct thole_error *err);
+
+static int on_own_line(void *ctx, const char *line, size_t len)
+{
+	struct th_stored_load *l = TH_CONTAINER_OF(ctx, struct th_stored_load, folding);
+
+	l->seq++;
+	l->changed |=
+	    l->seq > l->stored->head_seq &&
+	    th_str_is(th_json_raw_get(th_str_n(line, len), "kind"), "\"session_changed\"");
+	return on_line(ctx, line, len);
+}
 
 /* Reads from event `from` on. */
 static void load_read(struct th_stored_load *l, uint64_t from, thole_line_fn *fn,
 		      thole_done_fn *done)
 {
 	struct thole_error err = { 0 };
-	int code =
-	    th_log_load(l->server, l->stored->session, from, fn, done, &l->folding, &l->load, &err);
+	int code;
 
+	l->seq = from - 1;
+	code = th_log_load(l->server, l->stored->session, l->user, from, fn, done, &l->folding,
+			   &l->load, &err);
 	if (code)
 		on_own(&l->folding, code, &err);
 }
@@ -396,67 +324,218 @@ static void on_before(void *ctx, int code, const struct thole_error *err)
 	if (code && code != 1)
 		on_own(ctx, code, err);
 	else
-		load_read(l, l->folding.after + 1, on_line, on_own);
+		load_read(l, l->folding.after + 1, on_own_line, on_own);
+}
+
+static void load_over(struct th_stored_load *l, const struct thole_error *err)
+{
+	th_stored_fn *done = l->done;
+	void *theirs = l->ctx;
+
+	th_needs_forget(&l->needs);
+	free(l);
+	done(theirs, err);
+}
+
+/* Its row is there, or is not. */
+static void on_row(void *ctx)
+{
+	struct th_stored_load *l = ctx;
+	struct th_stored *d = l->stored;
+	const struct th_found *row = th_need_session(&l->needs, d->session, l->user);
+	struct thole_error err = { 0 };
+
+	if (!row)
+		return;
+	if (row->err)
+		err = *row->err;
+	else if (!take_row(row->text, d, &err) && !has_it(d))
+		(void)not_there(&err);
+	if (err.code) {
+		load_over(l, &err);
+		return;
+	}
+	l->folding = load_begin(d, false);
+	l->again = l->changed = false;
+	load_read(l, l->folding.after + 1, on_own_line, on_own);
+}
+
+/* Another request has changed it meanwhile: its row is read again, and so is its log. */
+static void start_over(struct th_stored_load *l)
+{
+	struct th_stored fresh = { .after = l->stored->after, .is_head = true };
+
+	memcpy(fresh.session, l->stored->session, sizeof(fresh.session));
+	th_stored_deinit(l->stored);
+	*l->stored = fresh;
+	th_needs_forget(&l->needs);
+	on_row(l);
 }
 
 static void on_own(void *ctx, int code, const struct thole_error *err)
 {
 	struct th_stored_load *l = TH_CONTAINER_OF(ctx, struct th_stored_load, folding);
-	th_stored_fn *done = l->done;
-	void *theirs = l->ctx;
+	bool good = !code || code == 1;
 
 	l->load = NULL;
-	if ((!code || code == 1) && !l->again && lacks_before(&l->folding)) {
+	if (good && !l->again && lacks_before(&l->folding)) {
 		l->again = true;
 		fold_again(&l->folding);
 		load_read(l, 1, on_line_before, on_before);
 		return;
 	}
+	if (good && l->changed && l->tries++ < TRIES_MAX) {
+		start_over(l);
+		return;
+	}
 	load_end(l->stored, &l->folding);
-	free(l);
-	done(theirs, code && code != 1 ? err : NULL);
+	if (!code)
+		l->stored->head_seq = TH_MAX(l->stored->head_seq, l->seq);
+	load_over(l, good ? NULL : err);
 }
 
 int th_stored_load_start(struct th_server *s, const char *user, struct th_str name,
 			 struct th_stored *ret, th_stored_fn *done, void *ctx,
 			 struct th_stored_load **ret_load, struct thole_error *err)
 {
-	int code = find(s, user, name, ret, err);
 	struct th_stored_load *l;
 
-	if (code)
-		return code;
+	*ret = (struct th_stored){ .is_head = true };
+	if (!name_parse(name, ret->session, &ret->after))
+		return not_there(err);
 	l = th_alloc(sizeof(*l));
 	*l = (struct th_stored_load){ .server = s, .stored = ret, .done = done, .ctx = ctx };
-	l->folding = load_begin(ret, false);
+	l->needs = (struct th_needs){ .server = s, .again = on_row, .ctx = l };
+	snprintf(l->user, sizeof(l->user), "%s", user);
 	*ret_load = l;
-	load_read(l, l->folding.after + 1, on_line, on_own);
+	on_row(l);
 	return THOLE_OK;
 }
 
 void th_stored_load_cancel(struct th_stored_load *l)
 {
 	th_log_load_cancel(l->load);
+	th_needs_forget(&l->needs);
 	free(l);
 }
 
-int th_stored_item(struct th_server *s, const char *user, struct th_str name, struct th_buf *out,
-		   struct thole_error *err)
+/* ---- one that a request names beside another thing: its log is held meanwhile ---- */
+
+static enum th_take takes_all(struct th_str line)
+{
+	(void)line;
+	return TH_TAKE_YES;
+}
+
+/* Each line, until `fn` wants no more. */
+static void each_line(struct th_str text, thole_line_fn *fn, void *ctx)
+{
+	int code = 0;
+
+	while (text.len && !code) {
+		struct th_str line = th_str_split(&text, '\n');
+
+		code = fn(ctx, line.ptr, line.len);
+	}
+}
+
+static enum th_stored_result found_error(const struct th_found *f, struct thole_error *err)
+{
+	if (!f)
+		return TH_STORED_PENDING;
+	*err = *f->err;
+	return TH_STORED_FAILED;
+}
+
+enum th_stored_result th_stored_fold(struct th_needs *n, const char *user, const char *session,
+				     uint64_t from, struct th_reply *r, struct thole_error *err)
+{
+	struct folding f = { .reply = r, .after = from - 1 };
+	const struct th_found *log = th_need_log(n, session, user, from, takes_all);
+
+	if (!log || log->err)
+		return found_error(log, err);
+	each_line(log->text, on_line, &f);
+	return TH_STORED_FOUND;
+}
+
+/* Its row and its log. */
+static enum th_stored_result look(struct th_needs *n, const char *user, bool last,
+				  struct th_stored *d, struct thole_error *err)
+{
+	const struct th_found *row = th_need_session(n, d->session, user), *log, *before;
+	struct folding f;
+
+	if (!row || row->err)
+		return found_error(row, err);
+	if (take_row(row->text, d, err) || (!last && !has_it(d) && not_there(err)))
+		return TH_STORED_FAILED;
+	log = th_need_log(n, d->session, user, d->after + 1, takes_all);
+	if (!log || log->err)
+		return found_error(log, err);
+	f = load_begin(d, last);
+	each_line(log->text, on_line, &f);
+	if (lacks_before(&f)) {
+		before = th_need_log(n, d->session, user, 1, takes_all);
+		if (!before || before->err)
+			return found_error(before, err);
+		fold_again(&f);
+		each_line(before->text, on_line_before, &f);
+		each_line(log->text, on_line, &f);
+	}
+	load_end(d, &f);
+	return TH_STORED_FOUND;
+}
+
+enum th_stored_result th_stored_get(struct th_needs *n, const char *user, struct th_str name,
+				    struct th_stored *ret, struct thole_error *err)
+{
+	enum th_stored_result code = TH_STORED_FAILED;
+
+	*ret = (struct th_stored){ .is_head = true };
+	if (!name_parse(name, ret->session, &ret->after))
+		(void)not_there(err);
+	else
+		code = look(n, user, false, ret, err);
+	if (code != TH_STORED_FOUND)
+		th_stored_deinit(ret);
+	return code;
+}
+
+enum th_stored_result th_stored_get_last(struct th_needs *n, const char *user, const char *session,
+					 struct th_stored *ret, struct thole_error *err)
+{
+	enum th_stored_result code;
+
+	*ret = (struct th_stored){ .is_head = true };
+	snprintf(ret->session, sizeof(ret->session), "%s", session);
+	code = look(n, user, true, ret, err);
+	if (code != TH_STORED_FOUND)
+		th_stored_deinit(ret);
+	return code;
+}
+
+enum th_stored_result th_stored_item(struct th_needs *needs, const char *user, struct th_str name,
+				     struct th_buf *out, struct thole_error *err)
 {
 	struct th_item_name n;
 	struct th_stored d;
-	int code;
+	enum th_stored_result code;
 
-	if (!th_item_name_parse(name, &n))
-		return not_there(err);
-	code = th_stored_load(s, user, th_str_of(n.response), &d, err);
-	if (code)
+	if (!th_item_name_parse(name, &n)) {
+		(void)not_there(err);
+		return TH_STORED_FAILED;
+	}
+	code = th_stored_get(needs, user, th_str_of(n.response), &d, err);
+	if (code != TH_STORED_FOUND)
 		return code;
 	d.reply.sealed = true;
-	if (n.index < d.reply.count && th_json_bool(th_json_get(d.member, "store"), true))
+	if (n.index < d.reply.count && th_json_bool(th_json_get(d.member, "store"), true)) {
 		th_buf_add_cstr(out, d.reply.items[n.index].json);
-	else
-		code = not_there(err);
+	} else {
+		(void)not_there(err);
+		code = TH_STORED_FAILED;
+	}
 	th_stored_deinit(&d);
 	return code;
 }

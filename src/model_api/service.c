@@ -34,17 +34,17 @@ static const struct th_route routes[] = {
 // clang-format on
 
 /* The newest session of a conversation, where it goes on; its metadata are in the first. */
-static bool conversation_of(const struct th_access *a, struct th_str name, bool first,
+static bool conversation_of(struct th_access *a, struct th_str name, bool first,
 			    char ret[static TH_SESSION_ID_MAX + 1])
 {
 	struct th_conversation p;
 
-	return th_conversation_find(a->server, a->user, name, &p) &&
+	return th_conversation_find(&a->needs, a->user, name, &p) == TH_STORED_FOUND &&
 	       th_session_name(th_str_of(first ? p.first : p.head), ret);
 }
 
 /* Of the response or the conversation that a request goes on from. */
-static bool named_by_body(const struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1])
+static bool named_by_body(struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1])
 {
 	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_str body = th_http_body(a->request);
@@ -59,7 +59,7 @@ static bool named_by_body(const struct th_access *a, char ret[static TH_SESSION_
 	       conversation_of(a, th_buf_str(&name), false, ret);
 }
 
-static bool session_of(const struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1])
+static bool session_of(struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1])
 {
 	struct th_str path = th_str_of(a->route->path), name = th_str_of(a->args[0]);
 	bool one = th_str_is(path, "/v1/conversations/{id}");

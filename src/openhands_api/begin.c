@@ -27,6 +27,7 @@ struct beginning {
 	struct th_buf metadata;
 	struct th_buf confirm; /* empty: none is asked for */
 	char id[TH_UUID_TEXT_SIZE + 1];
+	bool given; /* its id was */
 };
 
 /* ---- what is asked ---- */
@@ -232,6 +233,7 @@ static bool read_request(struct beginning *b)
 		th_access_fail(b->access, 422, NULL, "%s", why);
 		return false;
 	}
+	b->given = given.len > 0;
 	th_uuid_text(&id, b->id);
 	if (!choose(b, th_json_get_str(llm, "model"))) {
 		th_access_fail(
@@ -252,8 +254,9 @@ static bool read_request(struct beginning *b)
 
 static int make(struct beginning *b, struct thole_session **ret, struct thole_error *err)
 {
-	const char *options[] = { "id",       b->id,           "user", b->access->user,
-				  "metadata", b->metadata.ptr, NULL };
+	const char *options[] = { "id",       b->id,           "user",  b->access->user,
+				  "metadata", b->metadata.ptr, "fresh", "yes",
+				  NULL };
 	int64_t turns = th_json_get_int(b->v, "max_iterations", 0);
 	struct th_server *s = b->access->server;
 	struct thole_agent *agent = NULL;
@@ -273,16 +276,6 @@ static int make(struct beginning *b, struct thole_session **ret, struct thole_er
 	thole_agent_free(agent);
 	free(workspace);
 	return code;
-}
-
-static bool is_stored(const struct th_access *a, const char *session)
-{
-	struct thole_error err;
-	char *row = NULL;
-	int code = thole_runtime_session(a->server->rt, session, a->user, &row, &err);
-
-	thole_free(row);
-	return !code;
 }
 
 /* The session is open: what waited for that. */
@@ -318,11 +311,33 @@ static void opened(struct th_access *a, const char *session, int status)
 	} else if (code) {
 		th_access_error(a, &e);
 		return;
-	} else if (!confirm.len && is_stored(a, session)) {
+	} else if (!confirm.len && h->written) {
 		th_oh_answer_info(a, session, 201);
 		return;
 	}
 	th_access_after(a, h, 201, "", th_oh_answer_info);
+}
+
+/* One that is there is told as it is.  False: so it was, or the handler is called again. */
+static bool is_new(struct beginning *b)
+{
+	struct th_access *a = b->access;
+	const struct th_found *mine = th_need_session(&a->needs, b->id, a->user), *any;
+
+	if (!mine)
+		return false;
+	if (!mine->err) {
+		th_oh_answer_info(a, b->id, 200);
+		return false;
+	}
+	any = th_need_session(&a->needs, b->id, NULL);
+	if (!any)
+		return false;
+	if (!any->err)
+		th_access_fail(a, 409, NULL, "session %s exists already", b->id);
+	else if (any->err->code != THOLE_ENOENT)
+		th_access_error(a, any->err);
+	return any->err && any->err->code == THOLE_ENOENT;
 }
 
 static void begin(struct beginning *b)
@@ -331,14 +346,9 @@ static void begin(struct beginning *b)
 	struct thole_session *session = NULL;
 	struct thole_error err;
 	struct th_hub *h;
-	char *row = NULL;
 
-	/* One that is there is told as it is. */
-	if (thole_runtime_session(a->server->rt, b->id, a->user, &row, &err) == 0) {
-		thole_free(row);
-		th_oh_answer_info(a, b->id, 200);
+	if (b->given && !is_new(b))
 		return;
-	}
 	if (!th_quota_begin(a))
 		return;
 	if (make(b, &session, &err) != 0) {

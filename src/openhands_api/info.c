@@ -11,29 +11,31 @@
 
 bool th_oh_mine(struct th_access *a, struct th_json_doc **ret_doc)
 {
-	struct thole_error err;
+	const struct th_found *row;
+	const struct th_hub *h;
 	struct th_uuid id;
-	char *row = NULL;
-	int code;
 
 	if (!th_uuid_parse(th_str_of(a->args[0]), &id)) {
 		th_access_fail(a, 422, NULL, "the id of a conversation is a UUID");
 		return false;
 	}
 	th_uuid_text(&id, a->args[0]);
-	code = thole_runtime_session(a->server->rt, a->args[0], a->user, &row, &err);
-	if (code == THOLE_ENOENT)
-		th_access_fail(a, 404, NULL, "there is no such conversation");
-	else if (code)
-		th_access_error(a, &err);
-	if (code)
+	h = th_hub_find(a->server, a->args[0]);
+	if (!ret_doc && h && h->session && strcmp(h->user, a->user) == 0)
+		return true;
+	row = th_need_session(&a->needs, a->args[0], a->user);
+	if (!row)
 		return false;
-	if (ret_doc && th_json_parse(th_str_of(row), ret_doc, NULL) != TH_OK) {
-		thole_free(row);
+	if (row->err && row->err->code == THOLE_ENOENT)
+		th_access_fail(a, 404, NULL, "there is no such conversation");
+	else if (row->err)
+		th_access_error(a, row->err);
+	if (row->err)
+		return false;
+	if (ret_doc && th_json_parse(row->text, ret_doc, NULL) != TH_OK) {
 		th_access_fail(a, 500, NULL, "the session's row is no JSON");
 		return false;
 	}
-	thole_free(row);
 	return true;
 }
 
@@ -197,18 +199,26 @@ void th_oh_print_info(const struct th_server *s, const struct th_json *row, stru
 	th_jw_object_end(w);
 }
 
-void th_oh_answer_info(struct th_access *a, const char *session, int status)
+static void answer_info(struct th_access *a)
 {
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_SERVE_OPENHANDS_STATE_MAX);
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_jw w = th_jw(&json);
 
-	if (a->args[0] != session)
-		snprintf(a->args[0], sizeof(a->args[0]), "%s", session);
 	if (!th_oh_mine(a, &doc))
 		return;
 	th_oh_print_info(a->server, th_json_root(doc), &w);
-	th_access_json(a, status, &json);
+	th_access_json(a, a->status, &json);
+}
+
+void th_oh_answer_info(struct th_access *a, const char *session, int status)
+{
+	if (a->args[0] != session)
+		snprintf(a->args[0], sizeof(a->args[0]), "%s", session);
+	a->status = status;
+	th_needs_forget(&a->needs); /* it may have changed since */
+	a->again = answer_info;
+	answer_info(a);
 }
 
 /* ---- all of a user's ---- */
@@ -220,7 +230,7 @@ static bool is_uuid(const struct th_json *row)
 	return th_uuid_parse(th_json_get_str(row, "session_id"), &id);
 }
 
-/* A page of the store; NULL: it was answered. */
+/* A page of the store; NULL: it was answered, or the handler is called again. */
 static struct th_json_doc *page_of(struct th_access *a, const char *order, const char *limit,
 				   const char *after)
 {
@@ -228,17 +238,13 @@ static struct th_json_doc *page_of(struct th_access *a, const char *order, const
 		"user", a->user, "order", order, "limit", limit, after && after[0] ? "after" : NULL,
 		after,  NULL
 	};
+	const struct th_found *page = th_need_page(&a->needs, options);
 	struct th_json_doc *doc = NULL;
-	struct thole_error err;
-	char *page = NULL;
 
-	if (thole_runtime_page(a->server->rt, options, &page, &err) != 0) {
-		th_access_error(a, &err);
-		return NULL;
-	}
-	if (th_json_parse(th_str_of(page), &doc, NULL) != TH_OK)
+	if (page && page->err)
+		th_access_error(a, page->err);
+	else if (page && th_json_parse(page->text, &doc, NULL) != TH_OK)
 		th_access_fail(a, 500, NULL, "the page is no JSON");
-	thole_free(page);
 	return doc;
 }
 

@@ -36,7 +36,8 @@ struct th_oh {
 /* ---- info.c: what a conversation is ---- */
 
 /* The session of the access's first argument, which becomes a UUID in its usual form.  *ret: its
- * row, to be freed.  NULL in *ret_doc: nobody wants it.  False: it was answered. */
+ * row, to be freed.  ret_doc NULL: nobody wants it.  False: it was answered, or the handler is
+ * called again (server/needs.h). */
 bool th_oh_mine(struct th_access *a, struct th_json_doc **ret_doc);
 /* "idle", "running", …; `row` of the store, which `h` knows better while it has the session. */
 const char *th_oh_status(const struct th_hub *h, const struct th_json *row);

@@ -21,23 +21,20 @@ static void succeed_after(struct th_access *a, const char *session, int status)
 
 void th_oh_with_open(struct th_access *a, th_after_fn *fn)
 {
-	struct thole_error err;
-	struct th_hub *h;
+	const struct th_found *open;
 
 	if (!th_oh_mine(a, NULL))
 		return;
-	h = th_hub_get(a->server, a->args[0], a->user);
-	if (th_functions_open_start(h, &err) != 0)
-		th_access_error(a, &err);
-	else
-		th_access_ready(a, h, fn);
+	open = th_need_open(&a->needs, a->args[0], a->user, true);
+	if (open && open->err)
+		th_access_error(a, open->err);
+	else if (open)
+		fn(a, a->args[0], 0);
 }
 
 void th_oh_get(struct th_access *a)
 {
-	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-
-	if (!th_oh_mine(a, &doc))
+	if (!th_oh_mine(a, NULL))
 		return;
 	/* Who polls waits for the end of a run; the word of it may have come before he listened. */
 	th_oh_sockets_poll(a->server->openhands, a->args[0]);
@@ -192,23 +189,22 @@ void th_oh_respond(struct th_access *a)
 	th_oh_with_open(a, respond);
 }
 
-/* A member of ours in the session's metadata.  False: it was answered. */
-static bool set_own(struct th_access *a, const char *name, const struct th_json *value)
+/* Another title (NULL: the same), and a member of ours in the session's metadata (`name` NULL:
+ * none).  Answers, or the handler is called again. */
+static void describe(struct th_access *a, const char *title, const char *name,
+		     const struct th_json *value)
 {
 	struct th_buf metadata TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_METADATA_MAX);
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct thole_error err;
 
 	if (!th_oh_mine(a, &doc))
-		return false;
-	th_oh_print_own(th_json_get(th_json_root(doc), "metadata"), name, value, &metadata);
-	if (metadata.failed || thole_runtime_describe(a->server->rt, a->args[0], a->user, NULL,
-						      metadata.ptr, a->user, &err) != 0) {
-		th_access_fail(a, metadata.failed ? 413 : th_status_of(err.code), NULL, "%s",
-			       metadata.failed ? "it is too long" : err.text);
-		return false;
-	}
-	return true;
+		return;
+	if (name)
+		th_oh_print_own(th_json_get(th_json_root(doc), "metadata"), name, value, &metadata);
+	if (metadata.failed)
+		th_access_fail(a, 413, NULL, "it is too long");
+	else
+		th_access_describe(a, a->args[0], title, name ? metadata.ptr : NULL, succeed_after);
 }
 
 static void set_policy(struct th_access *a, const char *session, int status)
@@ -227,10 +223,12 @@ static void set_policy(struct th_access *a, const char *session, int status)
 			       "policy is NeverConfirm, AlwaysConfirm or ConfirmRisky");
 		return;
 	}
+	if (!th_need_session(&a->needs, session, a->user))
+		return; /* what it says is needed below */
 	if (thole_session_confirm(h->session, confirm.ptr, a->user, &err) != 0)
 		th_access_error(a, &err);
-	else if (set_own(a, "policy", policy))
-		th_access_after(a, h, 200, "session_changed", succeed_after);
+	else
+		describe(a, NULL, "policy", policy);
 }
 
 void th_oh_policy(struct th_access *a)
@@ -273,33 +271,26 @@ void th_oh_condense(struct th_access *a)
 
 static void change(struct th_access *a, const char *session, int status)
 {
-	struct th_hub *h = th_hub_find(a->server, session);
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = th_access_body(a);
 	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
 	const struct th_json *v = doc ? th_json_root(doc) : NULL, *tags = th_json_get(v, "tags");
 	struct th_str title = th_json_get_str(v, "title");
-	struct thole_error err;
+	bool tagged = !th_json_is_null(tags);
 	const char *text;
 
+	(void)session;
 	(void)status;
 	if (!doc)
 		return;
 	th_arena_init(&memory, TH_SERVE_SMALL_MAX);
 	text = title.len ? th_arena_cstr(&memory, th_str_trim(title)) : NULL;
-	if ((title.ptr && (!text || !text[0])) || th_oh_tags_fault(tags)) {
+	if ((title.ptr && (!text || !text[0])) || th_oh_tags_fault(tags))
 		th_access_fail(a, 422, NULL, "%s",
 			       th_oh_tags_fault(tags) ?: "title is a text that says something");
-		return;
-	}
-	if (text &&
-	    thole_runtime_describe(a->server->rt, session, a->user, text, NULL, a->user, &err) != 0)
-		th_access_error(a, &err);
-	else if (!th_json_is_null(tags) && !set_own(a, "tags", tags))
-		;
-	else if (!text && th_json_is_null(tags))
+	else if (!text && !tagged)
 		succeed(a);
 	else
-		th_access_after(a, h, 200, "session_changed", succeed_after);
+		describe(a, text, tagged ? "tags" : NULL, tags);
 }
 
 void th_oh_change(struct th_access *a)
@@ -336,23 +327,29 @@ static void on_ending_gone(struct th_access *a)
 	ending_free(a->ctx);
 }
 
+static void answer_ended(struct th_access *a)
+{
+	const struct th_found *row = th_need_session(&a->needs, a->args[0], a->user);
+
+	if (row && row->err)
+		answer_discarded(a, a->args[0], NULL);
+	else if (row)
+		th_access_fail(a, 503, NULL, "the conversation is stopped, and not deleted yet");
+}
+
 static void on_ending_note(struct th_listener *l, const struct thole_note *note)
 {
 	struct ending *e = TH_CONTAINER_OF(l, struct ending, listener);
 	struct th_access *a = e->access;
-	struct thole_error err;
-	char *row = NULL;
 
 	if (note)
 		return;
 	a->gone = NULL;
+	a->ctx = NULL;
 	ending_free(e);
-	if (thole_runtime_session(a->server->rt, a->args[0], a->user, &row, &err) != 0) {
-		answer_discarded(a, a->args[0], NULL);
-		return;
-	}
-	thole_free(row);
-	th_access_fail(a, 503, NULL, "the conversation is stopped, and not deleted yet");
+	th_needs_forget(&a->needs);
+	a->again = answer_ended;
+	answer_ended(a);
 }
 
 static void delete_running(struct th_access *a, struct th_hub *h)
@@ -386,6 +383,12 @@ void th_oh_delete(struct th_access *a)
 
 /* ---- forks ---- */
 
+static void answer_made(struct th_access *a, const char *session, int status)
+{
+	(void)status;
+	th_oh_answer_info(a, session, 201);
+}
+
 /* Its source's title and tags, where the client wants no others. */
 static void answer_forked(struct th_access *a, const char *session, struct th_str row)
 {
@@ -394,7 +397,6 @@ static void answer_forked(struct th_access *a, const char *session, struct th_st
 	struct th_json_doc *body TH_CLEANUP(th_json_freep) = NULL;
 	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
 	const struct th_json *tags;
-	struct thole_error err;
 	struct th_str title;
 
 	th_arena_init(&memory, TH_SERVE_SMALL_MAX);
@@ -410,11 +412,9 @@ static void answer_forked(struct th_access *a, const char *session, struct th_st
 				&metadata);
 	if (metadata.failed)
 		th_access_fail(a, 413, NULL, "the tags are too long");
-	else if ((title.len || metadata.len) &&
-		 thole_runtime_describe(a->server->rt, session, a->user,
-					title.len ? th_arena_cstr(&memory, title) : NULL,
-					metadata.len ? metadata.ptr : NULL, a->user, &err) != 0)
-		th_access_error(a, &err);
+	else if (title.len || metadata.len)
+		th_access_describe(a, session, title.len ? th_arena_cstr(&memory, title) : NULL,
+				   metadata.len ? metadata.ptr : NULL, answer_made);
 	else
 		th_oh_answer_info(a, session, 201);
 }

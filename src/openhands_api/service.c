@@ -141,7 +141,7 @@ static bool is_work(struct th_str path)
 }
 
 /* What is only read is read out of the store, at any node. */
-static bool session_of(const struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1])
+static bool session_of(struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1])
 {
 	struct th_str path = th_str_of(a->route->path);
 	struct th_uuid id;

@@ -34,6 +34,10 @@ struct th_oh_socket {
 	bool full;                 /* the peer takes no more for now */
 	bool whole;                /* it is to be told how all stands */
 	bool deltas, sends, gone;
+	/* Of the session's row: one that others write is looked at, and how it stands is told. */
+	struct th_needs look;
+	bool looks, tells, stale; /* stale: it is to be read once more */
+	struct th_buf said;       /* messages that wait until they can be said, a NUL behind each */
 };
 
 static void socket_free(struct th_oh_socket *s)
@@ -49,6 +53,8 @@ static void socket_free(struct th_oh_socket *s)
 	th_timer_stop(&s->login);
 	th_hub_unlisten(&s->listener);
 	th_buf_deinit(&s->since);
+	th_buf_deinit(&s->said);
+	th_needs_forget(&s->look);
 	s->o->server->metrics.sockets--;
 	free(s);
 }
@@ -56,6 +62,7 @@ static void socket_free(struct th_oh_socket *s)
 /* It may be in the middle of sending: whoever sends frees it then. */
 static void leave(struct th_oh_socket *s)
 {
+	th_needs_forget(&s->access->needs);
 	s->gone = true;
 	if (!s->sends)
 		socket_free(s);
@@ -73,6 +80,7 @@ static void end(struct th_oh_socket *s, unsigned code)
 	s->access->gone = NULL;
 	s->access->message = NULL;
 	s->access->room = NULL;
+	th_needs_forget(&s->access->needs);
 	s->gone = true;
 	if (!s->sends)
 		socket_free(s);
@@ -133,30 +141,63 @@ static bool tell(struct th_oh_socket *s, const char *key, const struct th_json *
 }
 
 /* False: the socket is over. */
-static bool tell_state(struct th_oh_socket *s)
+static bool tell_state(struct th_oh_socket *s, const struct th_json *row)
 {
-	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct thole_error err;
-	const char *status;
-	char *row = NULL;
+	const char *status = th_oh_status(s->listener.hub, row);
 	bool whole = s->whole;
 
-	if (thole_runtime_session(s->o->server->rt, s->listener.hub->id, s->access->user, &row,
-				  &err) != 0)
-		return true;
-	if (th_json_parse(th_str_of(row), &doc, NULL) != TH_OK) {
-		thole_free(row);
-		return true;
-	}
-	thole_free(row);
-	status = th_oh_status(s->listener.hub, th_json_root(doc));
 	s->whole = false;
 	if (s->status != status) {
 		s->status = status;
-		if (!tell(s, "execution_status", th_json_root(doc)))
+		if (!tell(s, "execution_status", row))
 			return false;
 	}
-	return !whole || tell(s, "full_state", th_json_root(doc));
+	return !whole || tell(s, "full_state", row);
+}
+
+static void go_on(struct th_oh_socket *s);
+
+static void on_looked(void *ctx)
+{
+	struct th_oh_socket *s = ctx;
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	const struct th_found *row =
+	    th_need_session(&s->look, s->listener.hub->id, s->access->user);
+	bool looks = s->looks, tells = s->tells;
+	uint64_t head;
+
+	if (!row)
+		return;
+	if (s->stale) {
+		s->stale = false;
+		th_needs_forget(&s->look);
+		on_looked(s);
+		return;
+	}
+	s->looks = s->tells = false;
+	if (row->err || th_json_parse(row->text, &doc, NULL) != TH_OK) {
+		if (looks && row->err && row->err->code == THOLE_ENOENT)
+			end(s, CLOSE_NONE);
+		return;
+	}
+	head = (uint64_t)th_json_get_int(th_json_root(doc), "head_seq", 0);
+	if (looks && head != s->head_seq) {
+		s->whole |= s->head_seq > 0;
+		s->head_seq = head;
+		go_on(s);
+	}
+	if (tells)
+		(void)tell_state(s, th_json_root(doc));
+}
+
+/* Reads the row, for what is wanted of it. */
+static void look(struct th_oh_socket *s)
+{
+	s->stale = th_needs_wait(&s->look);
+	if (s->stale)
+		return;
+	th_needs_forget(&s->look);
+	on_looked(s);
 }
 
 /* ---- its events ---- */
@@ -193,10 +234,12 @@ static void on_read(void *ctx, int code, const struct thole_error *err)
 		s->at = th_oh_count(s->o, s->listener.hub->id);
 		s->whole = true;
 	}
-	if (s->more)
+	if (s->more) {
 		th_loop_defer(s->o->server->loop, &s->pump);
-	else
-		(void)tell_state(s);
+		return;
+	}
+	s->tells = true;
+	look(s);
 }
 
 static void pump(void *ctx)
@@ -278,44 +321,31 @@ static void on_note(struct th_listener *l, const struct thole_note *note)
 static void on_look(struct th_listener *l)
 {
 	struct th_oh_socket *s = TH_CONTAINER_OF(l, struct th_oh_socket, listener);
-	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct thole_error err;
-	char *row = NULL;
-	int code = thole_runtime_session(s->o->server->rt, l->hub->id, s->access->user, &row, &err);
-	uint64_t head;
 
-	if (!code && th_json_parse(th_str_of(row), &doc, NULL) == TH_OK) {
-		head = (uint64_t)th_json_get_int(th_json_root(doc), "head_seq", 0);
-		if (head != s->head_seq) {
-			s->whole |= s->head_seq > 0;
-			s->head_seq = head;
-			go_on(s);
-		}
-	}
-	thole_free(row);
-	if (code == THOLE_ENOENT)
-		end(s, CLOSE_NONE);
+	if (th_needs_wait(&s->look))
+		return; /* the store is slow */
+	s->looks = true;
+	look(s);
 }
 
 /* ---- who it is ---- */
 
-static void listen(struct th_oh_socket *s)
-{
-	struct th_access *a = s->access;
-	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct thole_error err;
-	size_t count = 0;
-	char *row = NULL;
+static void say_all(struct th_access *a);
 
-	th_timer_stop(&s->login);
-	s->authenticated = true;
-	if (thole_runtime_session(s->o->server->rt, a->args[0], a->user, &row, &err) != 0 ||
-	    th_json_parse(th_str_of(row), &doc, NULL) != TH_OK) {
-		thole_free(row);
+/* Its session's row is there, or is not. */
+static void listen(struct th_access *a)
+{
+	struct th_oh_socket *s = a->ctx;
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	const struct th_found *row = th_need_session(&a->needs, a->args[0], a->user);
+	size_t count = 0;
+
+	if (!row)
+		return;
+	if (row->err || th_json_parse(row->text, &doc, NULL) != TH_OK) {
 		end(s, CLOSE_NONE);
 		return;
 	}
-	thole_free(row);
 	for (struct th_oh_socket *other = s->o->sockets; other; other = other->next)
 		count += other->listener.hub && strcmp(other->listener.hub->id, a->args[0]) == 0;
 	if (count >= TH_SERVE_OPENHANDS_SOCKETS_MAX) {
@@ -329,6 +359,17 @@ static void listen(struct th_oh_socket *s)
 	s->listener = (struct th_listener){ .fn = on_note, .look = on_look, .only_listens = true };
 	th_hub_listen(th_hub_get(s->o->server, a->args[0], a->user), &s->listener);
 	go_on(s);
+	th_needs_forget(&a->needs);
+	a->again = say_all;
+	say_all(a);
+}
+
+static void listen_begin(struct th_oh_socket *s)
+{
+	th_timer_stop(&s->login);
+	s->authenticated = true;
+	s->access->again = listen;
+	listen(s->access);
 }
 
 static void refuse(struct th_oh_socket *s)
@@ -348,7 +389,7 @@ static void authenticate(struct th_oh_socket *s, const struct th_json *v)
 		return;
 	}
 	th_guard_found(s->access, t, TH_SCOPE_READ);
-	listen(s);
+	listen_begin(s);
 }
 
 static void tell_error(struct th_oh_socket *s, const char *code, const char *detail)
@@ -363,55 +404,96 @@ static void tell_error(struct th_oh_socket *s, const char *code, const char *det
 	(void)send(s, th_buf_str(&json));
 }
 
-/* A message over the socket is run, as it is there. */
-static void take_message(struct th_oh_socket *s, const struct th_json *v)
+/* A message over the socket is run, as it is there.  False: it waits for the store, and is said
+ * when that has answered. */
+static bool say_one(struct th_oh_socket *s, const struct th_json *v)
 {
-	struct th_hub *h = s->listener.hub;
-	struct th_server *server = s->o->server;
+	struct th_access *a = s->access;
+	const struct th_found *open = NULL;
 	struct th_oh_said said = { 0 };
 	struct thole_error e = { 0 };
+	enum th_room room = TH_ROOM_YES;
 	struct th_refusal no;
 	struct th_err err = {};
+	struct th_hub *h = s->listener.hub;
+	bool good = th_oh_said_read(v, &said, &err) == TH_OK;
 
-	if (!(s->access->scopes & TH_SCOPE_RUN)) {
+	if (good && (a->scopes & TH_SCOPE_RUN))
+		open = th_need_open(&a->needs, h->id, a->user, true);
+	if (open && !open->err && !th_hub_runs(h))
+		room = th_quota_room(&a->needs, a->user, &no);
+	if (!(a->scopes & TH_SCOPE_RUN)) {
 		tell_error(s, "scope", "this token may not do that");
-	} else if (th_oh_said_read(v, &said, &err)) {
+	} else if (!good) {
 		tell_error(s, "message", err.msg);
-	} else if (th_functions_open(h, &e) != 0) {
-		tell_error(s, thole_code_name(e.code), e.text);
-	} else if (!th_hub_runs(h) && !th_quota_has_room(server, s->access->user, &no)) {
+	} else if (!open || room == TH_ROOM_PENDING) {
+		th_oh_said_deinit(&said);
+		return false;
+	} else if (open->err) {
+		tell_error(s, thole_code_name(open->err->code), open->err->text);
+	} else if (room == TH_ROOM_NO) {
 		tell_error(s, no.code, no.why.msg);
 	} else {
 		said.run = true;
 		if (th_oh_say(h, &said, &e) != 0)
 			tell_error(s, thole_code_name(e.code), e.text);
 		else
-			th_server_kick(server);
+			th_server_kick(a->server);
 	}
 	th_oh_said_deinit(&said);
+	return true;
+}
+
+/* What was said, in its order. */
+static void say_all(struct th_access *a)
+{
+	struct th_oh_socket *s = a->ctx;
+
+	while (s->said.len) {
+		struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+		struct th_err err = {};
+		bool within = s->sends, over = true;
+
+		s->sends = true; /* it is not freed meanwhile */
+		if (th_json_parse(th_str_of(s->said.ptr), &doc, &err) != TH_OK)
+			tell_error(s, "message", err.msg);
+		else if (!th_str_is(th_json_get_str(th_json_root(doc), "type"), "auth"))
+			over = say_one(s, th_json_root(doc));
+		s->sends = within;
+		if (s->gone) {
+			if (!within)
+				socket_free(s);
+			return;
+		}
+		if (!over)
+			return;
+		th_needs_forget(&a->needs);
+		th_buf_drop(&s->said, strlen(s->said.ptr) + 1);
+	}
 }
 
 static void on_message(struct th_access *a, struct th_str text, bool is_text)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_oh_socket *s = a->ctx;
-	struct th_err err = {};
 
-	if (!is_text) {
+	if (!is_text || memchr(text.ptr, 0, text.len)) {
 		end(s, 1003);
 		return;
 	}
-	if (th_json_parse(text, &doc, &err) != TH_OK) {
-		if (s->authenticated)
-			tell_error(s, "message", err.msg);
+	if (!s->authenticated) {
+		if (th_json_parse(text, &doc, NULL) == TH_OK)
+			authenticate(s, th_json_root(doc));
 		else
 			refuse(s);
 		return;
 	}
-	if (!s->authenticated)
-		authenticate(s, th_json_root(doc));
-	else if (s->listener.hub && !th_str_is(th_json_get_str(th_json_root(doc), "type"), "auth"))
-		take_message(s, th_json_root(doc));
+	th_buf_add(&s->said, text);
+	th_buf_add_char(&s->said, '\0');
+	if (s->said.failed)
+		end(s, CLOSE_MANY);
+	else if (s->listener.hub && !th_needs_wait(&a->needs))
+		say_all(a);
 }
 
 static void on_late(void *ctx)
@@ -466,6 +548,8 @@ void th_oh_socket(struct th_access *a)
 	}
 	s = th_alloc(sizeof(*s));
 	*s = (struct th_oh_socket){ .o = o, .access = a, .since = TH_BUF_INIT(TH_KIB) };
+	th_buf_init(&s->said, 2 * (size_t)TH_SERVE_JSON_MAX);
+	s->look = (struct th_needs){ .server = a->server, .again = on_looked, .ctx = s };
 	if (!read_mode(a, s) || !th_http_upgrade(a->request, (struct th_str){ NULL, 0 })) {
 		th_buf_deinit(&s->since);
 		free(s);
@@ -483,7 +567,7 @@ void th_oh_socket(struct th_access *a)
 	a->gone = on_gone;
 	a->room = on_room;
 	if (named)
-		listen(s);
+		listen_begin(s);
 	else
 		th_timer_start(&s->login, TH_SERVE_OPENHANDS_LOGIN_MS, 0);
 }

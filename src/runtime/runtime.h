@@ -79,6 +79,8 @@ struct th_start {
 	    *leased; /* a stored one whose lease is taken; NULL: it is not */
 	/* It was taken from the dead: where it cannot be opened, whoever looks next may try. */
 	bool from_dead;
+	/* A new one whose name nobody has used: the store is not asked whether it has it. */
+	bool fresh;
 };
 
 /*

@@ -287,7 +287,7 @@ static enum th_code take(struct th_runtime_session *s, const struct th_start *st
 	if (start->leased) {
 		row_copy(s, start->leased);
 		code = TH_OK;
-	} else if (start->session_id.len)
+	} else if (start->session_id.len && !start->fresh)
 		code = store->kind->get(store, start->session_id, &s->memory, &s->row, err);
 	if (code && code != TH_ENOENT)
 		return code;

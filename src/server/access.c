@@ -278,6 +278,23 @@ struct th_json_doc *th_access_body(struct th_access *a)
 
 /* ---- what happens to it ---- */
 
+static void again(void *ctx)
+{
+	struct th_access *a = ctx;
+
+	(a->again ?: a->route->fn)(a);
+}
+
+struct th_access *th_access_new(struct th_server *s, struct th_http_request *r)
+{
+	struct th_access *a = th_alloc(sizeof(*a));
+
+	*a = (struct th_access){ .server = s, .request = r };
+	a->needs = (struct th_needs){ .server = s, .again = again, .ctx = a };
+	th_http_set_data(r, a);
+	return a;
+}
+
 static void on_message(void *ctx, struct th_http_request *r, struct th_str text, bool is_text)
 {
 	struct th_access *a = th_http_data(r);
@@ -338,8 +355,10 @@ void th_access_end(struct th_server *s, struct th_http_request *r, int status, u
 		a->gone(a);
 	s->metrics.answers[status >= 100 && status < 600 ? status / 100 : 0]++;
 	th_journal_request(s, r, a, status, sent);
-	if (a)
+	if (a) {
 		th_access_unlink(a);
+		th_needs_forget(&a->needs);
+	}
 	free(a);
 	th_http_set_data(r, NULL);
 }

@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "io/http_server.h"
+#include "server/needs.h"
 #include "server/server.h"
 #include "server/tokens.h"
 
@@ -48,7 +49,7 @@ struct th_access {
 	bool by_node; /* another node of the fleet passes it on */
 	struct th_access *next, **link; /* of those whose token was looked at; may be in no list */
 	struct th_digest token;         /* which one, and a scope that it needs */
-	unsigned needs;
+	unsigned scope;
 	uint64_t tokens_version; /* when it was looked at the last time */
 	int64_t login_ms; /* by a browser's cookie, which is good until then; 0: by a token */
 	char args[TH_ROUTE_ARGS_MAX][TH_SESSION_ID_MAX + 1]; /* decoded */
@@ -58,7 +59,13 @@ struct th_access {
 	void (*room)(struct th_access *a);
 	void (*message)(struct th_access *a, struct th_str text, bool is_text);
 	void *ctx;
+	struct th_needs needs;             /* when they are there, `again` is called */
+	th_access_fn *again;               /* NULL: the route's */
+	char named[TH_SESSION_ID_MAX + 1]; /* th_access_session */
+	int status;
 };
+
+struct th_access *th_access_new(struct th_server *s, struct th_http_request *r);
 
 /* What happens to a request between its head and its end, but for on_request: the same for all
  * listeners. */
@@ -91,6 +98,11 @@ void th_error_print(int status, const char *code, const char *message, struct th
 void th_error_print_messages(int status, const char *message, struct th_buf *out);
 /* {"detail": TEXT}, as servers of FastAPI have it. */
 void th_error_print_detail(const char *message, struct th_buf *out);
+
+/* What the store said (answer.c): as JSON with that status, or as the error that it is. */
+void th_access_answer(struct th_access *a, int status, const struct th_found *answer);
+/* The object of a session of the caller's, as the store has it now. */
+void th_access_session(struct th_access *a, const char *id, int status);
 
 /* ---- what is asked ---- */
 

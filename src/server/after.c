@@ -38,7 +38,7 @@ static bool is_among(const char *names, const char *name)
 static bool goes_on(const struct wait *w, const struct thole_note *note)
 {
 	if (!w->kinds)
-		return thole_session_state(w->listener.hub->session) == THOLE_LOADING;
+		return thole_note_kind(note) != THOLE_NOTE_OPEN;
 	return thole_note_kind(note) != THOLE_NOTE_EVENT ||
 	       !is_among(w->kinds, thole_note_name(note));
 }

@@ -14,6 +14,7 @@ struct th_change {
 	struct thole_reading *reading;
 	th_forked_fn *forked; /* it is a fork; else a deletion */
 	th_discarded_fn *discarded;
+	th_after_fn *described;
 	struct th_buf row;
 	char id[TH_SESSION_ID_MAX + 1]; /* of the fork; of what is deleted */
 };
@@ -102,6 +103,47 @@ void th_access_fork(struct th_access *a, const char *id, uint64_t seq, const cha
 	c->forked = fn;
 	if (thole_runtime_fork_start(a->server->rt, id, seq, a->user, new_id ?: made, on_row,
 				     on_forked, c, &c->reading, &err) != 0) {
+		change_free(c);
+		th_access_error(a, &err);
+		return;
+	}
+	th_server_kick(a->server);
+}
+
+/* ---- descriptions ---- */
+
+static void on_described(void *ctx, int code, const struct thole_error *err)
+{
+	struct th_change *c = ctx;
+	struct th_server *s = c->server;
+	struct th_access *a = c->access;
+	th_after_fn *fn = c->described;
+	char id[TH_SESSION_ID_MAX + 1];
+	struct th_hub *h;
+
+	memcpy(id, c->id, sizeof(id));
+	change_free(c);
+	th_server_kick(s);
+	if (!a)
+		return;
+	h = th_hub_find(s, id);
+	if (code)
+		th_access_error(a, err);
+	else if (h && h->session) /* it is on its way to the store */
+		th_access_after(a, h, 200, "session_changed", fn);
+	else
+		fn(a, id, 200);
+}
+
+void th_access_describe(struct th_access *a, const char *id, const char *title,
+			const char *metadata, th_after_fn *fn)
+{
+	struct th_change *c = change_new(a->server, a, id);
+	struct thole_error err;
+
+	c->described = fn;
+	if (thole_runtime_describe_start(a->server->rt, id, a->user, title, metadata, a->user,
+					 on_described, c, &c->reading, &err) != 0) {
 		change_free(c);
 		th_access_error(a, &err);
 		return;

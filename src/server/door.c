@@ -54,12 +54,10 @@ static size_t enter(struct th_access *a)
 static size_t on_head(void *ctx, struct th_http_request *r)
 {
 	struct th_door *f = ctx;
-	struct th_access *a = th_alloc(sizeof(*a));
+	struct th_access *a = th_access_new(f->server, r);
 
-	*a = (struct th_access){
-		.server = f->server, .request = r, .door = f, .service = f->service
-	};
-	th_http_set_data(r, a);
+	a->door = f;
+	a->service = f->service;
 	a->has_from = th_http_peer(r, &a->from);
 	f->server->metrics.requests++;
 	if (!th_door_place(a)) {

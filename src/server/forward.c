@@ -34,7 +34,7 @@ struct th_forward {
 static void look(void *ctx);
 
 /* The session that the request is about. */
-static bool session_of(const struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1])
+static bool session_of(struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1])
 {
 	return a->service->session_of && a->service->session_of(a, ret);
 }
@@ -111,6 +111,7 @@ static void answer_here(struct th_forward *w)
 	th_access_fn *here = w->here;
 
 	forward_free(w);
+	a->again = here;
 	here(a);
 }
 
@@ -447,24 +448,43 @@ static void on_found(void *ctx, int code, const struct thole_error *err)
 		send_on(w);
 }
 
-static void look(void *ctx)
+static void find(struct th_forward *w)
 {
-	struct th_forward *w = ctx;
-	struct th_access *a = w->access;
-	struct th_server *s = a->server;
+	struct th_server *s = w->access->server;
 	struct thole_error e;
-	int code;
+	int code = th_node_find_start(&w->find, &e);
 
-	/* What a request is about may be another session by now: the newest of a conversation. */
-	if (w->named_by_request && w->tries && session_of(a, w->find.what))
-		w->find.by = TH_FIND_SESSION;
-	code = th_node_find_start(&w->find, &e);
 	if (code == THOLE_EUSAGE && w->find.by == TH_FIND_SESSION) /* it is no session's id */
 		answer_here(w);
 	else if (code)
 		refuse(w, th_status_of(e.code), thole_code_name(e.code), e.text);
 	else
 		th_server_kick(s);
+}
+
+static void name_again(struct th_access *a)
+{
+	struct th_forward *w = a->ctx;
+
+	if (session_of(a, w->find.what))
+		w->find.by = TH_FIND_SESSION;
+	if (!th_needs_wait(&a->needs))
+		find(w);
+}
+
+static void look(void *ctx)
+{
+	struct th_forward *w = ctx;
+	struct th_access *a = w->access;
+
+	if (!w->named_by_request || !w->tries) {
+		find(w);
+		return;
+	}
+	/* What a request is about may be another session by now: the newest of a conversation. */
+	th_needs_forget(&a->needs);
+	a->again = name_again;
+	name_again(a);
 }
 
 static struct th_forward *forward_new(struct th_access *a, enum th_find_by by, const char *what,
@@ -534,6 +554,13 @@ bool th_forward_session(struct th_access *a, const char *session, th_access_fn *
 	return true;
 }
 
+static void take_again(struct th_access *a)
+{
+	a->again = NULL;
+	if (!th_forward_takes(a))
+		a->route->fn(a);
+}
+
 bool th_forward_takes(struct th_access *a)
 {
 	char what[TH_FIND_TEXT_MAX];
@@ -545,6 +572,9 @@ bool th_forward_takes(struct th_access *a)
 	if (session_of(a, what)) {
 		if (is_here(a->server, what))
 			return false;
+	} else if (th_needs_wait(&a->needs)) {
+		a->again = take_again;
+		return true;
 	} else if (keeper_of(a, what)) {
 		by = TH_FIND_TAG;
 	} else {

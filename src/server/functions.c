@@ -160,21 +160,18 @@ int th_functions_add(struct th_server *s, struct thole_agent *agent, const struc
 	return code;
 }
 
-int th_functions_agent_of(struct th_server *s, const char *id, struct thole_agent **ret,
-			  struct thole_error *err)
+/* With the functions that the session was begun with; NULL in *ret: none. */
+static int agent_of(struct th_server *s, struct th_str row, struct thole_agent **ret,
+		    struct thole_error *err)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct thole_agent *agent = NULL;
 	const struct th_json *tools;
-	char *row = NULL;
-	int code = thole_runtime_session(s->rt, id, NULL, &row, err);
+	int code;
 
 	*ret = NULL;
-	if (code || th_json_parse(th_str_of(row), &doc, NULL) != TH_OK) {
-		thole_free(row);
-		return code;
-	}
-	thole_free(row);
+	if (th_json_parse(row, &doc, NULL) != TH_OK)
+		return 0;
 	tools = th_json_get(
 	    th_json_get(th_json_get(th_json_get(th_json_root(doc), "metadata"), TH_RESPONSE_MEMBER),
 			"echo"),
@@ -191,24 +188,13 @@ int th_functions_agent_of(struct th_server *s, const char *id, struct thole_agen
 	return code;
 }
 
-static int open_by(int (*fn)(struct th_hub *h, struct thole_agent *agent, struct thole_error *err),
-		   struct th_hub *h, struct thole_error *err)
+int th_functions_open_start(struct th_hub *h, struct th_str row, struct thole_error *err)
 {
 	struct thole_agent *agent = NULL;
-	int code = h->session ? 0 : th_functions_agent_of(h->server, h->id, &agent, err);
+	int code = h->session ? 0 : agent_of(h->server, row, &agent, err);
 
 	if (!code)
-		code = fn(h, agent, err);
+		code = th_hub_open_start(h, agent, err);
 	thole_agent_free(agent);
 	return code;
-}
-
-int th_functions_open(struct th_hub *h, struct thole_error *err)
-{
-	return open_by(th_hub_open, h, err);
-}
-
-int th_functions_open_start(struct th_hub *h, struct thole_error *err)
-{
-	return open_by(th_hub_open_start, h, err);
 }

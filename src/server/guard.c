@@ -299,7 +299,7 @@ void th_guard_found(struct th_access *a, const struct th_token *t, unsigned need
 	if (a->by_node || a->link) /* the node that passes it on ends it */
 		return;
 	a->token = t->digest;
-	a->needs = needs;
+	a->scope = needs;
 	a->tokens_version = a->server->tokens_version;
 	th_access_link(a, &a->server->callers);
 }

@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "server/service.h"
 
-#define KINDS (THOLE_NOTE_EVENT | THOLE_NOTE_DELTA | THOLE_NOTE_REST)
+#define KINDS (THOLE_NOTE_EVENT | THOLE_NOTE_DELTA | THOLE_NOTE_REST | THOLE_NOTE_OPEN)
 #define TABLE_FIRST 64
 
 /* ---- the table ---- */
@@ -47,8 +47,10 @@ struct th_hub *th_hub_get(struct th_server *s, const char *id, const char *user)
 	struct th_hubs *t = &s->hubs;
 	struct th_hub *h = th_hub_find(s, id), **at;
 
-	if (h && !h->session && !h->first) /* what had that name may have been another's */
+	if (h && !h->session && strcmp(h->user, user) != 0) {
+		th_hub_lose(h); /* what had that name was another's */
 		snprintf(h->user, sizeof(h->user), "%s", user);
+	}
 	if (h)
 		return h;
 	if (t->count >= t->table_size)
@@ -124,6 +126,7 @@ void th_hub_drop_calls(struct th_hub *h)
 static void forget_session(struct th_hub *h)
 {
 	th_hub_drop_calls(h);
+	th_needs_forget(&h->needs);
 	h->parked_ms = 0; /* its watchers end with it */
 	h->session = NULL;
 	h->watcher = NULL;
@@ -265,6 +268,7 @@ static void on_note(void *ctx, struct thole_session *session, const struct thole
 	else if (thole_note_kind(note) == THOLE_NOTE_EVENT)
 		set_rested(h, false);
 	if (thole_note_kind(note) == THOLE_NOTE_EVENT) {
+		h->written = true;
 		th_webhooks_event(h->server->webhooks, h->id, h->user,
 				  th_str_of(thole_note_json(note)));
 		if (strcmp(thole_note_name(note), "model_answered") == 0)
@@ -280,6 +284,7 @@ void th_hub_adopt(struct th_hub *h, struct thole_session *session)
 	struct thole_error err;
 
 	h->session = session;
+	h->written = false;
 	h->to_run = true;
 	set_rested(h, false);
 	h->server->hubs.open++;
@@ -288,41 +293,23 @@ void th_hub_adopt(struct th_hub *h, struct thole_session *session)
 	th_server_kick(h->server);
 }
 
-typedef int open_fn(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
-		    struct thole_session **ret, struct thole_error *err);
-
-static int open_by(open_fn *fn, struct th_hub *h, struct thole_agent *agent,
-		   struct thole_error *err)
+int th_hub_open_start(struct th_hub *h, struct thole_agent *agent, struct thole_error *err)
 {
 	struct thole_session *session = NULL;
 	int code;
 
 	if (h->session)
 		return 0;
-	code = fn(h->server->rt, agent, h->id, &session, err);
+	code = thole_session_open_start(h->server->rt, agent, h->id, &session, err);
 	if (code)
 		return code;
 	th_hub_adopt(h, session);
+	h->to_run = false;
 	/* It may go back, unless something is said to it; one that is LOADING says when it
 	 * rests. */
 	set_rested(h, thole_session_state(session) != THOLE_LOADING &&
 			  thole_session_state(session) != THOLE_RUNNING);
 	return 0;
-}
-
-int th_hub_open(struct th_hub *h, struct thole_agent *agent, struct thole_error *err)
-{
-	return open_by(thole_session_open, h, agent, err);
-}
-
-int th_hub_open_start(struct th_hub *h, struct thole_agent *agent, struct thole_error *err)
-{
-	bool fresh = !h->session;
-	int code = open_by(thole_session_open_start, h, agent, err);
-
-	if (!code && fresh)
-		h->to_run = false;
-	return code;
 }
 
 static bool goes_back(const struct th_hub *h, uint64_t now_ms)

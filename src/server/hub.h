@@ -13,6 +13,7 @@
 
 #include "base/limits.h"
 #include "io/loop.h"
+#include "server/needs.h"
 #include "server/server.h"
 
 struct th_hub;
@@ -51,13 +52,15 @@ struct th_hub {
 	size_t busy;      /* listeners that keep it open */
 	unsigned telling; /* the list is being walked */
 	struct th_client_call *calls;
-	uint64_t parked_ms; /* since when it waits for a client's results; 0: it does not */
-	uint64_t rested_ms; /* since when it rests; 0: it does not */
-	bool spare;         /* it rests, and nobody needs it: in the list of those */
+	struct th_needs needs; /* of its quota, after a turn */
+	uint64_t parked_ms;    /* since when it waits for a client's results; 0: it does not */
+	uint64_t rested_ms;    /* since when it rests; 0: it does not */
+	bool spare;            /* it rests, and nobody needs it: in the list of those */
 	struct th_hub *spare_prev, *spare_next;
 	const void *keeper; /* the socket whose end is its end, too; NULL: none */
 	bool doomed;        /* it is deleted as soon as it rests */
 	bool to_run;        /* while it is LOADING: it was running, or something was said to it */
+	bool written;       /* since it was opened: an event of it became durable */
 	bool discarding;    /* doomed, and that is under way */
 	bool leaving;       /* it begins nothing more, and is handed over when it can be */
 	char user[TH_USER_MAX + 1];
@@ -78,10 +81,8 @@ struct th_hub *th_hub_find(struct th_server *s, const char *id); /* NULL: there 
 struct th_hub *th_hub_get(struct th_server *s, const char *id, const char *user); /* or makes it */
 /* A session that was begun just now. */
 void th_hub_adopt(struct th_hub *h, struct thole_session *session);
-/* Has the session open; `agent` gives the functions that it needs, and may be NULL.  Otherwise an
- * error of the API. */
-TH_NODISCARD int th_hub_open(struct th_hub *h, struct thole_agent *agent, struct thole_error *err);
-/* The same, but one with a long log is LOADING first (thole_session_open_start). */
+/* Has the session open, which may be LOADING first (thole_session_open_start); `agent` gives the
+ * functions that it needs, and may be NULL.  Otherwise an error of the API. */
 TH_NODISCARD int th_hub_open_start(struct th_hub *h, struct thole_agent *agent,
 				   struct thole_error *err);
 

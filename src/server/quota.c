@@ -33,37 +33,41 @@ static bool has_name(const struct th_str *names, size_t count, struct th_str nam
 }
 
 /* The user's sessions that run at other nodes, as the store has them, helpers among them.  What
- * cannot be read counts as nothing: the store that fails ends the server anyway. */
-static int64_t running_elsewhere(struct th_server *s, const char *user)
+ * cannot be read counts as nothing: the store that fails ends the server anyway.  False: it is
+ * being read. */
+static bool running_elsewhere(struct th_needs *needs, const char *user, int64_t *ret)
 {
+	const struct th_server *s = needs->server;
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	const char *options[] = { "user", user, "state", "running", "limit", LIST_MAX_TEXT, NULL };
 	struct th_str names[LIST_MAX];
-	struct thole_error err;
-	char *text = NULL;
+	const struct th_found *page = th_need_page(needs, options);
 	size_t count = 0, ours = 0;
 
-	if (thole_runtime_page(s->rt, options, &text, &err) != 0)
-		return 0;
-	if (th_json_parse(th_str_of(text), &doc, NULL) == TH_OK)
+	if (!page)
+		return false;
+	if (!page->err && th_json_parse(page->text, &doc, NULL) == TH_OK)
 		count = names_of(th_json_root(doc), names);
 	for (const struct th_hub *h = s->hubs.first; h; h = h->next)
 		if (h->session && strcmp(h->user, user) == 0)
 			ours += has_name(names, count, th_str_of(h->id));
-	thole_free(text);
-	return (int64_t)(count - TH_MIN(ours, count));
+	*ret = (int64_t)(count - TH_MIN(ours, count));
+	return true;
 }
 
-/* In the whole fleet; `limit`: nobody asks how many more there are.  0: all. */
-static int64_t running(struct th_server *s, const char *user, int64_t limit)
+/* In the whole fleet; `limit`: nobody asks how many more there are.  0: all.  False: it is being
+ * read. */
+static bool running(struct th_needs *needs, const char *user, int64_t limit, int64_t *ret)
 {
-	int64_t count = 0;
+	const struct th_server *s = needs->server;
+	int64_t count = 0, elsewhere = 0;
 
 	for (const struct th_hub *h = s->hubs.first; h; h = h->next)
 		count += strcmp(h->user, user) == 0 && th_hub_runs(h);
-	if (!s->fleet || (limit && count >= limit))
-		return count;
-	return count + running_elsewhere(s, user);
+	if (s->fleet && !(limit && count >= limit) && !running_elsewhere(needs, user, &elsewhere))
+		return false;
+	*ret = count + elsewhere;
+	return true;
 }
 
 /* ---- of a day ---- */
@@ -76,41 +80,42 @@ struct used {
 };
 
 /* What the user's sessions used since midnight (UTC).  What cannot be read counts as nothing: the
- * store that fails ends the server anyway. */
-static struct used used_today(struct th_server *s, const char *user)
+ * store that fails ends the server anyway.  False: it is being read. */
+static bool used_today(struct th_needs *needs, const char *user, struct used *ret)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct used all = { 0 };
 	char day[40] = "";
 	const char *options[] = { "user", user, "from", day, "to", day, NULL };
 	time_t now = (time_t)(th_clock_wall_ms() / 1000);
 	const struct th_json *list, *row;
-	struct thole_error err;
+	const struct th_found *usage;
 	struct tm tm;
-	char *text = NULL;
 
-	if (!gmtime_r(&now, &tm) || !strftime(day, sizeof(day), "%Y-%m-%d", &tm) ||
-	    thole_runtime_usage(s->rt, options, &text, &err) != 0)
-		return all;
-	if (th_json_parse(th_str_of(text), &doc, NULL) == TH_OK) {
+	*ret = (struct used){ 0 };
+	if (!gmtime_r(&now, &tm) || !strftime(day, sizeof(day), "%Y-%m-%d", &tm))
+		return true;
+	usage = th_need_usage(needs, options);
+	if (!usage)
+		return false;
+	if (!usage->err && th_json_parse(usage->text, &doc, NULL) == TH_OK) {
 		list = th_json_get(th_json_root(doc), "usage");
 		for (size_t i = 0; (row = th_json_at(list, i)); i++) {
-			all.turns += th_json_get_int(row, "turns", 0);
-			all.cost_usd += th_json_num(th_json_get(row, "cost_usd"), 0);
+			ret->turns += th_json_get_int(row, "turns", 0);
+			ret->cost_usd += th_json_num(th_json_get(row, "cost_usd"), 0);
 		}
 	}
-	thole_free(text);
-	return all;
+	return true;
 }
 
-static bool has_day(struct th_server *s, const char *user, const struct th_quota *q,
-		    struct th_refusal *ret)
+static enum th_room room_today(struct th_needs *needs, const char *user, const struct th_quota *q,
+			       struct th_refusal *ret)
 {
 	struct used u;
 
 	if (!q->turns_per_day && q->cost_usd_per_day <= 0)
-		return true;
-	u = used_today(s, user);
+		return TH_ROOM_YES;
+	if (!used_today(needs, user, &u))
+		return TH_ROOM_PENDING;
 	*ret =
 	    (struct th_refusal){ .wait_ms = DAY_MS - th_clock_wall_ms() % DAY_MS, .status = 429 };
 	if (q->turns_per_day && u.turns >= q->turns_per_day) {
@@ -119,7 +124,7 @@ static bool has_day(struct th_server *s, const char *user, const struct th_quota
 			      "your %lld turns of today are used up; the next day begins at "
 			      "midnight, UTC",
 			      (long long)q->turns_per_day);
-		return false;
+		return TH_ROOM_NO;
 	}
 	if (q->cost_usd_per_day > 0 && u.cost_usd >= q->cost_usd_per_day) {
 		ret->code = "cost";
@@ -127,44 +132,56 @@ static bool has_day(struct th_server *s, const char *user, const struct th_quota
 			      "your $%.2f of today are used up; the next day begins at midnight, "
 			      "UTC",
 			      q->cost_usd_per_day);
-		return false;
+		return TH_ROOM_NO;
 	}
-	return true;
+	return TH_ROOM_YES;
 }
 
 /* Somebody waits for its answer now, who cannot be told to come again tomorrow. */
-static bool is_awaited(struct th_hub *h)
+static bool is_awaited(struct th_str row)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	const struct th_json *response;
-	struct thole_error err;
-	char *row = NULL;
-	bool is;
 
-	if (thole_runtime_session(h->server->rt, h->id, NULL, &row, &err) != 0)
+	if (th_json_parse(row, &doc, NULL) != TH_OK)
 		return false;
-	is = th_json_parse(th_str_of(row), &doc, NULL) == TH_OK;
-	response =
-	    is ? th_json_get(th_json_get(th_json_root(doc), "metadata"), TH_RESPONSE_MEMBER) : NULL;
-	is = response && !th_json_bool(th_json_get(response, "background"), false);
-	thole_free(row);
-	return is;
+	response = th_json_get(th_json_get(th_json_root(doc), "metadata"), TH_RESPONSE_MEMBER);
+	return response && !th_json_bool(th_json_get(response, "background"), false);
+}
+
+static void look(void *ctx)
+{
+	struct th_hub *h = ctx;
+	struct th_quota q = th_settings_quota(&h->server->settings, h->user);
+	enum th_room room = TH_ROOM_YES;
+	const struct th_found *row;
+	struct thole_error err;
+	struct th_refusal r;
+
+	if (th_hub_runs(h))
+		room = room_today(&h->needs, h->user, &q, &r);
+	row = room == TH_ROOM_NO ? th_need_session(&h->needs, h->id, NULL) : NULL;
+	if (room == TH_ROOM_PENDING || (room == TH_ROOM_NO && !row))
+		return;
+	if (room == TH_ROOM_NO) {
+		h->server->metrics.refused_quota++;
+		/* One that is over meanwhile takes neither, and needs none. */
+		if (!row->err && is_awaited(row->text))
+			(void)thole_session_cancel(h->session, THOLE_AFTER_TURN, &err);
+		else
+			(void)thole_session_pause(h->session, r.why.msg, &err);
+		th_server_kick(h->server);
+	}
+	th_needs_forget(&h->needs);
 }
 
 void th_quota_look(struct th_hub *h)
 {
-	struct th_quota q = th_settings_quota(&h->server->settings, h->user);
-	struct thole_error err;
-	struct th_refusal r;
-
-	if (!th_hub_runs(h) || has_day(h->server, h->user, &q, &r))
-		return;
-	h->server->metrics.refused_quota++;
-	/* One that is over meanwhile takes neither, and needs none. */
-	if (is_awaited(h))
-		(void)thole_session_cancel(h->session, THOLE_AFTER_TURN, &err);
-	else
-		(void)thole_session_pause(h->session, r.why.msg, &err);
+	if (th_needs_wait(&h->needs))
+		return; /* of the turn before: the store is slow */
+	th_needs_forget(&h->needs);
+	h->needs = (struct th_needs){ .server = h->server, .again = look, .ctx = h };
+	look(h);
 }
 
 /* ---- how much of it is used ---- */
@@ -187,11 +204,14 @@ void th_api_quota(struct th_access *a)
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_jw w = th_jw(&json);
 	struct th_quota q = th_settings_quota(&a->server->settings, a->user);
-	struct used u = used_today(a->server, a->user);
 	uint64_t now = th_clock_wall_ms();
+	int64_t sessions;
+	struct used u;
 
+	if (!used_today(&a->needs, a->user, &u) || !running(&a->needs, a->user, 0, &sessions))
+		return; /* it is called again */
 	th_jw_object(&w);
-	put_used(&w, "sessions", (double)running(a->server, a->user, 0), (double)q.sessions);
+	put_used(&w, "sessions", (double)sessions, (double)q.sessions);
 	put_used(&w, "turns_today", (double)u.turns, (double)q.turns_per_day);
 	put_used(&w, "cost_usd_today", u.cost_usd, q.cost_usd_per_day);
 	th_jw_kuint(&w, "day_ends_ms", now - now % DAY_MS + DAY_MS);
@@ -220,36 +240,40 @@ static bool is_overloaded(const struct th_server *s)
 	       s->hubs.open - s->hubs.spare_count >= TH_SERVE_OPEN_MAX;
 }
 
-bool th_quota_has_room(struct th_server *s, const char *user, struct th_refusal *ret)
+enum th_room th_quota_room(struct th_needs *needs, const char *user, struct th_refusal *ret)
 {
+	struct th_server *s = needs->server;
 	struct th_quota q = th_settings_quota(&s->settings, user);
+	enum th_room room;
+	int64_t run = 0;
 
 	if (is_overloaded(s)) {
 		*ret = (struct th_refusal){ .wait_ms = 1000, .code = "overloaded", .status = 503 };
 		(void)th_fail(&ret->why, TH_ELIMIT,
 			      "the server has more to do than it can; try again in a second");
 		s->metrics.refused_load++;
-		return false;
+		return TH_ROOM_NO;
 	}
-	if (q.sessions && running(s, user, q.sessions) >= q.sessions) {
+	if (q.sessions && !running(needs, user, q.sessions, &run))
+		return TH_ROOM_PENDING;
+	if (q.sessions && run >= q.sessions) {
 		*ret = (struct th_refusal){ .wait_ms = 1000, .code = "sessions", .status = 429 };
 		(void)th_fail(&ret->why, TH_ELIMIT, "%lld of your sessions run, and no more may",
 			      (long long)q.sessions);
 		s->metrics.refused_quota++;
-		return false;
+		return TH_ROOM_NO;
 	}
-	if (has_day(s, user, &q, ret))
-		return true;
-	s->metrics.refused_quota++;
-	return false;
+	room = room_today(needs, user, &q, ret);
+	s->metrics.refused_quota += room == TH_ROOM_NO;
+	return room;
 }
 
 bool th_quota_begin(struct th_access *a)
 {
 	struct th_refusal r;
+	enum th_room room = th_quota_room(&a->needs, a->user, &r);
 
-	if (th_quota_has_room(a->server, a->user, &r))
-		return true;
-	th_access_wait(a, r.status, r.wait_ms, r.code, "%s", r.why.msg);
-	return false;
+	if (room == TH_ROOM_NO)
+		th_access_wait(a, r.status, r.wait_ms, r.code, "%s", r.why.msg);
+	return room == TH_ROOM_YES;
 }

@@ -19,7 +19,7 @@ static bool may(struct th_access *a, int64_t now_ms)
 		return true;
 	a->tokens_version = a->server->tokens_version;
 	if (!th_tokens_holds(&a->server->tokens, &a->token, now_ms, &t) ||
-	    strcmp(t.user, a->user) != 0 || !(t.scopes & a->needs))
+	    strcmp(t.user, a->user) != 0 || !(t.scopes & a->scope))
 		return false;
 	a->scopes &= t.scopes;
 	return true;
@@ -57,6 +57,7 @@ static void end(struct th_access *a)
 	a->gone = NULL;
 	a->room = NULL;
 	a->message = NULL;
+	th_needs_forget(&a->needs);
 	gone(a);
 	if (th_http_is_socket(r)) {
 		say(a);

@@ -17,10 +17,8 @@
 static size_t on_head(void *ctx, struct th_http_request *r)
 {
 	struct th_server *s = ctx;
-	struct th_access *a = th_alloc(sizeof(*a));
+	struct th_access *a = th_access_new(s, r);
 
-	*a = (struct th_access){ .server = s, .request = r };
-	th_http_set_data(r, a);
 	th_guard_from(a);
 	s->metrics.requests++;
 	if (!th_guard_place(a))
@@ -187,6 +185,7 @@ enum th_code th_server_new(struct th_loop *l, struct thole_runtime *rt,
 	th_timer_init(&s->sweep, l, on_sweep, s);
 	th_hubs_init(s);
 	s->started_ms = th_loop_now_ms(l);
+	s->began_ms = (int64_t)th_clock_wall_ms();
 	code = start(s, err);
 	if (code)
 		th_server_free(s);
@@ -261,6 +260,7 @@ struct th_server *th_server_free(struct th_server *s)
 			s->services[i]->free(s);
 	th_http_server_free(s->http);
 	th_changes_free(s);
+	th_server_recover_end(s);
 	s->fleet = th_fleet_free(s->fleet);
 	th_hubs_deinit(s);
 	th_webhooks_free(s->webhooks);

@@ -25,6 +25,7 @@
 #include "server/tokens.h"
 #include "server/webhooks.h"
 
+struct th_claim;
 struct th_fleet;
 struct th_listen;
 struct th_tls_config;
@@ -70,8 +71,8 @@ struct th_service {
 	const struct th_route *routes; /* ended by a NULL path; NULL: none on this listener */
 	const char *doc;               /* sections of docs/HTTP.md; may be NULL */
 	/* The session that a request is about, which another node may have; false: it is about
-	 * none, or of none alone.  NULL: all are. */
-	bool (*session_of)(const struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1]);
+	 * none, or of none alone, or it is asked again (needs.h).  NULL: all are. */
+	bool (*session_of)(struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1]);
 	/* The tag of another node that keeps in its memory what a request is about; false: none
 	 * does.  A session that a node has comes first.  NULL: the same. */
 	bool (*keeper_of)(const struct th_access *a, char ret[static TH_FLEET_TAG_SIZE + 1]);
@@ -104,7 +105,9 @@ struct th_server {
 	struct th_hubs hubs;
 	struct th_webhooks *webhooks;
 	struct th_fleet *fleet; /* NULL: it is alone */
-	size_t claims;          /* sessions that are wanted and that it has not got yet */
+	struct th_claim *claim; /* sessions that are wanted and that it has not got yet */
+	size_t claims;
+	struct th_needs left; /* responses that were not to be kept, at its start */
 	struct th_metrics metrics;
 	struct th_rates users, strangers; /* requests of a user; of an address without a token */
 	struct th_poll *rt_poll;
@@ -125,6 +128,7 @@ struct th_server {
 	struct th_change *changes; /* forks and deletions under way */
 	struct th_response *talks; /* those under way that are of conversations */
 	uint64_t started_ms, stamped_ms;
+	int64_t began_ms;                /* by the wall clock */
 	struct th_access *callers;       /* requests under way of those who have a token */
 	uint64_t tokens_version;         /* rises when they are read again */
 	int64_t tokens_stamp;            /* of the file of `thole token`, when it was read */
@@ -140,6 +144,7 @@ void th_server_kick(struct th_server *s);
 /* takeover.c: what was running in this store is gone on with; and what other nodes left is looked
  * for, and taken if there is room. */
 TH_NODISCARD enum th_code th_server_recover(struct th_server *s, struct th_err *err);
+void th_server_recover_end(struct th_server *s); /* what is under way is dropped */
 void th_server_look(struct th_server *s);
 
 /* ---- journal.c ---- */
@@ -207,7 +212,8 @@ th_access_fn th_api_health, th_api_ready, th_api_metrics, th_api_openapi, th_api
 
 /* ---- workspaces.c ---- */
 
-/* A folder for the session's tools; NULL in *ret: it has none of its own.  free() it. */
+/* A folder for the tools of a session that begins; NULL in *ret: it has none of its own.  free()
+ * it. */
 TH_NODISCARD int th_workspace_make(struct th_server *s, const char *id, char **ret,
 				   struct thole_error *err);
 /* The folder of a desktop that a user drives himself; free() it. */
@@ -231,10 +237,15 @@ struct th_refusal {
 	const char *code;
 	struct th_err why;
 };
-bool th_quota_has_room(struct th_server *s, const char *user, struct th_refusal *ret);
+enum th_room {
+	TH_ROOM_YES,
+	TH_ROOM_NO,     /* *ret says why */
+	TH_ROOM_PENDING /* what the user has used is being read: whoever asks is called again */
+};
+enum th_room th_quota_room(struct th_needs *n, const char *user, struct th_refusal *ret);
 /* May another session run at this node of a fleet? */
 bool th_quota_node_has_room(const struct th_server *s);
-/* False: it was answered. */
+/* False: it was answered, or the handler is called again. */
 bool th_quota_begin(struct th_access *a);
 /* A turn of the session is over: where the day's are used up, it is held, or stopped if somebody
  * waits for its answer. */
@@ -250,13 +261,10 @@ void th_quota_look(struct th_hub *h);
 TH_NODISCARD int th_functions_add(struct th_server *s, struct thole_agent *agent,
 				  const struct th_json *tools, const struct th_json *only,
 				  struct thole_error *err);
-/* An agent with the functions that a session of the store was begun with; NULL in *ret: none. */
-TH_NODISCARD int th_functions_agent_of(struct th_server *s, const char *id,
-				       struct thole_agent **ret, struct thole_error *err);
-/* Has the hub's session open, with those functions. */
-TH_NODISCARD int th_functions_open(struct th_hub *h, struct thole_error *err);
-/* The same, but one with a long log is LOADING first. */
-TH_NODISCARD int th_functions_open_start(struct th_hub *h, struct thole_error *err);
+/* Has the hub's session open, with the functions that it was begun with; `row`: its object.  It
+ * may be LOADING first. */
+TH_NODISCARD int th_functions_open_start(struct th_hub *h, struct th_str row,
+					 struct thole_error *err);
 /* The client's result of a call, or of one that is given again soon. */
 void th_functions_answer(struct th_hub *h, struct th_str call_id, struct th_str result);
 

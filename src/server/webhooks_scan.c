@@ -14,8 +14,10 @@
 struct th_webhook_scan {
 	struct th_webhook *h;
 	struct th_json_doc *page;
-	size_t at;   /* of its next row */
-	bool last;   /* no page comes behind it */
+	size_t at;  /* of its next row */
+	bool last;  /* no page comes behind it */
+	bool waits; /* the next page is being read */
+	struct th_needs needs;
 	bool failed; /* not all pages could be had */
 	struct thole_reading *reading;
 	const struct th_json *row;                  /* of the session that is read */
@@ -61,7 +63,7 @@ static int on_line(void *ctx, const char *line, size_t len)
 	return 0;
 }
 
-static void go_on(struct th_webhook_scan *s);
+static void go_on(void *ctx);
 
 static void on_read(void *ctx, int code, const struct thole_error *err)
 {
@@ -90,13 +92,12 @@ static bool is_meant(const struct th_json *row)
 	       !th_json_get(th_json_get(row, "metadata"), "delegated_by");
 }
 
-/* The newest sessions come first.  False: there is none, or no more. */
+/* The newest sessions come first.  False: there is none, or no more, or it is being read. */
 static bool next_page(struct th_webhook_scan *s)
 {
 	struct th_buf after TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_KIB);
 	const char *options[] = { "order", "updated", "limit", "1000", NULL, NULL, NULL };
-	struct thole_error err = { 0 };
-	char *page = NULL;
+	const struct th_found *page;
 	bool good;
 
 	if (s->last)
@@ -105,15 +106,18 @@ static bool next_page(struct th_webhook_scan *s)
 		th_buf_add(&after, th_json_get_str(th_json_root(s->page), "next"));
 		options[4] = "after";
 		options[5] = after.ptr;
-		th_json_free(s->page);
-		s->page = NULL;
 	}
-	good = thole_runtime_page(s->h->all->server->rt, options, &page, &err) == 0 &&
-	       th_json_parse(th_str_of(page), &s->page, NULL) == TH_OK;
+	page = th_need_page(&s->needs, options);
+	s->waits = !page;
+	if (!page)
+		return false;
+	th_json_free(s->page);
+	s->page = NULL;
+	good = !page->err && th_json_parse(page->text, &s->page, NULL) == TH_OK;
 	if (!good)
 		th_journal_say(s->h->all->server, "webhooks", "the sessions cannot be listed: %s",
-			       err.text);
-	thole_free(page);
+			       page->err ? page->err->text : "");
+	th_needs_forget(&s->needs);
 	s->at = 0;
 	s->failed = !good;
 	s->last = !good || !th_json_get_str(th_json_root(s->page), "next").len;
@@ -140,8 +144,9 @@ static const struct th_json *next_row(struct th_webhook_scan *s)
 	return NULL;
 }
 
-static void go_on(struct th_webhook_scan *s)
+static void go_on(void *ctx)
 {
+	struct th_webhook_scan *s = ctx;
 	struct th_server *server = s->h->all->server;
 	char name[TH_SESSION_ID_MAX + 1];
 	struct thole_error err;
@@ -155,6 +160,8 @@ static void go_on(struct th_webhook_scan *s)
 		}
 		th_journal_say(server, "webhooks", "a log is passed over: %s", err.text);
 	}
+	if (s->waits)
+		return;
 	if (s->failed) /* the sweep reads them again, from the same time on */
 		s->h->skipped_ms = TH_MAX(s->h->since_ms, (int64_t)1);
 	s->h->all->dirty = true;
@@ -168,6 +175,7 @@ void th_webhook_scan(struct th_webhook *h)
 
 	th_webhook_scan_cancel(h);
 	*s = (struct th_webhook_scan){ .h = h };
+	s->needs = (struct th_needs){ .server = h->all->server, .again = go_on, .ctx = s };
 	s->first_end = &s->first;
 	h->scan = s;
 	h->skipped_ms = 0;
@@ -182,6 +190,7 @@ void th_webhook_scan_cancel(struct th_webhook *h)
 		return;
 	h->scan = NULL;
 	thole_reading_free(s->reading);
+	th_needs_forget(&s->needs);
 	drop_found(s);
 	th_json_free(s->page);
 	free(s);

@@ -20,6 +20,8 @@ struct th_webhook_attempt {
 	struct th_webhook_item *item;
 	struct th_fetcher *fetcher;
 	struct th_fetch_id fetch;
+	bool begun; /* it is being fetched */
+	struct th_needs needs;
 	struct th_buf body;
 	struct th_str piece;
 };
@@ -57,25 +59,19 @@ static void put_time(struct th_jw *w, const char *name, int64_t ts_ms)
 }
 
 /* What its row says of it now; a session that is gone has none. */
-static void put_row(const struct th_server *s, const char *session, struct th_jw *w)
+static void put_row(struct th_str row, struct th_jw *w)
 {
 	static const char *const names[] = { "agent", "title", "metadata" };
-	struct thole_error err;
-	char *row = NULL;
 
-	if (thole_runtime_session(s->rt, session, NULL, &row, &err) != 0)
-		return;
 	for (size_t i = 0; i < TH_COUNT(names); i++) {
-		struct th_str value = th_json_raw_get(th_str_of(row), names[i]);
+		struct th_str value = th_json_raw_get(row, names[i]);
 
 		if (value.len)
 			th_jw_kraw(w, names[i], value);
 	}
-	thole_free(row);
 }
 
-static void put_body(const struct th_server *s, const struct th_webhook_item *item,
-		     struct th_buf *out)
+static void put_body(const struct th_webhook_item *item, struct th_str row, struct th_buf *out)
 {
 	struct th_json_raw_iter it = th_json_raw_iter(th_str_of(item->more));
 	struct th_jw w = th_jw(out);
@@ -88,7 +84,7 @@ static void put_body(const struct th_server *s, const struct th_webhook_item *it
 	th_jw_kstr(&w, "session_id", th_str_of(item->session));
 	th_jw_kstr(&w, "user", th_str_of(item->user));
 	th_jw_kuint(&w, "seq", item->seq);
-	put_row(s, item->session, &w);
+	put_row(row, &w);
 	while (th_json_raw_next(&it)) {
 		th_jw_name(&w, it.key);
 		th_jw_raw(&w, it.val);
@@ -106,6 +102,7 @@ static void free_attempt(struct th_webhook_attempt *a)
 	for (size_t i = 0; i < TH_WEBHOOK_FLIGHT_MAX; i++)
 		if (h->flight[i] == a)
 			h->flight[i] = NULL;
+	th_needs_forget(&a->needs);
 	th_buf_deinit(&a->body);
 	free(a);
 }
@@ -231,7 +228,7 @@ static struct th_fetcher *fetcher_for(struct th_webhook *h)
 	return *at;
 }
 
-static enum th_code start(struct th_webhook_attempt *a, struct th_err *err)
+static enum th_code start(struct th_webhook_attempt *a, struct th_str row, struct th_err *err)
 {
 	struct th_buf id TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_buf at TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
@@ -240,7 +237,7 @@ static enum th_code start(struct th_webhook_attempt *a, struct th_err *err)
 	int64_t seconds = (int64_t)(th_clock_wall_ms() / 1000);
 	char hex[33];
 
-	put_body(a->hook->all->server, a->item, &a->body);
+	put_body(a->item, row, &a->body);
 	if (th_buf_check(&a->body, "the webhook", err) != TH_OK)
 		return err->code;
 	a->piece = th_buf_str(&a->body);
@@ -274,12 +271,29 @@ static enum th_code start(struct th_webhook_attempt *a, struct th_err *err)
 	}
 }
 
+/* Its row is there, or is not to be had. */
+static void begin(void *ctx)
+{
+	struct th_webhook_attempt *a = ctx;
+	struct th_webhook *h = a->hook;
+	struct th_webhook_item *item = a->item;
+	struct th_fetch_result r = { .end = TH_FETCH_CONNECT };
+	const struct th_found *row = th_need_session(&a->needs, item->session, NULL);
+
+	if (!row)
+		return;
+	a->begun = start(a, row->err ? TH_STR("") : row->text, &r.err) == TH_OK;
+	if (a->begun)
+		return;
+	free_attempt(a);
+	failed(h, item, &r);
+}
+
 /* False: not now. */
 static bool send_one(struct th_webhook *h, struct th_webhook_attempt **slot)
 {
 	struct th_fetcher *fetcher = fetcher_for(h);
 	struct th_webhook_item *item = h->first;
-	struct th_fetch_result r = { .end = TH_FETCH_CONNECT };
 	struct th_webhook_attempt *a;
 
 	if (!fetcher)
@@ -292,12 +306,10 @@ static bool send_one(struct th_webhook *h, struct th_webhook_attempt **slot)
 	*a = (struct th_webhook_attempt){
 		.hook = h, .item = item, .fetcher = fetcher, .body = TH_BUF_INIT(TH_MIB)
 	};
+	a->needs = (struct th_needs){ .server = h->all->server, .again = begin, .ctx = a };
 	*slot = a;
-	if (start(a, &r.err) == TH_OK)
-		return true;
-	free_attempt(a);
-	failed(h, item, &r);
-	return false;
+	begin(a);
+	return true;
 }
 
 void th_webhook_send(struct th_webhook *h)
@@ -320,7 +332,8 @@ void th_webhook_cancel(struct th_webhook *h)
 
 		if (!a)
 			continue;
-		th_fetch_cancel(a->fetcher, a->fetch);
+		if (a->begun)
+			th_fetch_cancel(a->fetcher, a->fetch);
 		put_back(h, a->item);
 		free_attempt(a);
 	}

@@ -53,18 +53,6 @@ char *th_workspace_start(const struct th_server *s, const char *id)
 	return path_of(s, STARTS, id);
 }
 
-/* A session that is there already keeps what it began with, or without.  One that is not in the
- * store yet has run nothing, and so its folder is as it was. */
-static bool has_begun(struct th_server *s, const char *id)
-{
-	struct thole_error ignored;
-	char *row = NULL;
-	bool there = thole_runtime_session(s->rt, id, NULL, &row, &ignored) == 0;
-
-	thole_free(row);
-	return there;
-}
-
 /* What is in the folder before the session's tools can have changed it. */
 static enum th_code begin_manifest(struct th_server *s, const char *id, const char *folder,
 				   struct th_err *err)
@@ -76,7 +64,7 @@ static enum th_code begin_manifest(struct th_server *s, const char *id, const ch
 
 	if (fd < 0)
 		return th_fail_errno(err, errno, "workspace %s", folder);
-	if (th_dir_is_empty(fd) || has_begun(s, id))
+	if (th_dir_is_empty(fd))
 		return TH_OK;
 	kept = th_workspace_start(s, id);
 	code = th_manifest_begin(fd, kept, &th_manifest_limits, err);

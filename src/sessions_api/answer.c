@@ -45,63 +45,36 @@ const char *th_api_body_text(struct th_api_body *b, struct th_str s)
 
 /* ---- whose it is ---- */
 
-bool th_session_mine(struct th_access *a, char **ret_row)
+bool th_session_mine(struct th_access *a, struct th_str *ret_row)
 {
-	struct thole_error err;
-	char *row = NULL;
+	const struct th_hub *h = th_hub_find(a->server, a->args[0]);
+	const struct th_found *row;
 
-	if (thole_runtime_session(a->server->rt, a->args[0], a->user, &row, &err) != 0) {
-		struct th_hub *h = th_hub_find(a->server, a->args[0]);
-
-		/* One that was begun just now is not in the store yet. */
-		if (err.code == THOLE_ENOENT && h && h->session && !ret_row &&
-		    strcmp(h->user, a->user) == 0)
-			return true;
-		th_access_error(a, &err);
+	/* One that was begun just now is not in the store yet. */
+	if (!ret_row && h && h->session && strcmp(h->user, a->user) == 0)
+		return true;
+	row = th_need_session(&a->needs, a->args[0], a->user);
+	if (row && row->err)
+		th_access_error(a, row->err);
+	if (!row || row->err)
 		return false;
-	}
 	if (ret_row)
-		*ret_row = row;
-	else
-		thole_free(row);
+		*ret_row = row->text;
 	return true;
 }
 
-/* The session of the first argument, open here.  NULL: it was answered. */
-struct th_hub *th_session_mine_open(struct th_access *a)
+struct th_hub *th_session_mine_open(struct th_access *a, bool ready)
 {
-	struct thole_error err;
-	struct th_hub *h;
+	const struct th_found *open = th_need_open(&a->needs, a->args[0], a->user, ready);
 
-	if (!th_session_mine(a, NULL))
-		return NULL;
-	h = th_hub_get(a->server, a->args[0], a->user);
-	if (th_functions_open_start(h, &err) == 0)
-		return h;
-	th_access_error(a, &err);
-	return NULL;
+	if (open && open->err)
+		th_access_error(a, open->err);
+	return open && !open->err ? th_hub_find(a->server, a->args[0]) : NULL;
 }
 
 /* ---- answers ---- */
 
-void th_session_answer(struct th_access *a, const char *id, int status)
-{
-	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
-	struct thole_error err;
-	char *row = NULL;
-
-	if (thole_runtime_session(a->server->rt, id, a->user, &row, &err) != 0) {
-		th_access_error(a, &err);
-		return;
-	}
-	th_buf_add_cstr(&json, row);
-	thole_free(row);
-	th_access_json(a, status, &json);
-}
-
-/* Answers with the session's object once an event of one of these kinds is durable; `kinds`: names
- * with spaces between; "": the next one. */
 void th_session_answer_after(struct th_access *a, struct th_hub *h, int status, const char *kinds)
 {
-	th_access_after(a, h, status, kinds, th_session_answer);
+	th_access_after(a, h, status, kinds, th_access_session);
 }

@@ -26,7 +26,8 @@ struct stream {
 	bool current;                  /* it has all that is durable: events come by notes */
 	bool full;                     /* the peer takes no more for now */
 	bool deltas, until_rest, rested;
-	bool ended; /* its peer is gone, or it was */
+	bool ended;           /* its peer is gone, or it was */
+	struct th_needs look; /* of the session's row, when it is not open here */
 	/* Deltas behind the last event that was heard, told while the log is read. */
 	struct th_buf held;
 };
@@ -44,6 +45,7 @@ static void stream_free(struct stream *s)
 
 	th_loop_undefer(server->loop, &s->pump);
 	thole_reading_free(s->reading);
+	th_needs_forget(&s->look);
 	th_buf_deinit(&s->held);
 	th_hub_unlisten(&s->listener);
 	server->metrics.streams--;
@@ -209,15 +211,41 @@ static void on_event(struct stream *s, const struct thole_note *note)
 	(void)put(s, &frame);
 }
 
-static bool was_deleted(const struct stream *s)
+static bool rests(struct th_str state)
 {
-	struct thole_error err;
-	char *row = NULL;
-	int code =
-	    thole_runtime_session(s->access->server->rt, s->listener.hub->id, NULL, &row, &err);
+	return !th_str_is(state, "running") && !th_str_is(state, "loading");
+}
 
-	thole_free(row);
-	return code == THOLE_ENOENT;
+/* Somebody else's process may have written more, or removed it. */
+static void on_looked(void *ctx)
+{
+	struct stream *s = ctx;
+	const struct th_found *row = th_need_session(&s->look, s->listener.hub->id, NULL);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	const struct th_json *v;
+
+	if (!row)
+		return;
+	if (row->err && row->err->code == THOLE_ENOENT) {
+		stream_end(s);
+		return;
+	}
+	if (row->err || !s->current || s->full || th_json_parse(row->text, &doc, NULL) != TH_OK)
+		return;
+	v = th_json_root(doc);
+	s->rested = rests(th_json_get_str(v, "state"));
+	if ((uint64_t)th_json_get_int(v, "head_seq", 0) >= s->next || s->rested)
+		go_on(s);
+}
+
+static void on_look(struct th_listener *l)
+{
+	struct stream *s = of(l);
+
+	if (th_needs_wait(&s->look))
+		return; /* the store is slow */
+	th_needs_forget(&s->look);
+	on_looked(s);
 }
 
 static void on_note(struct th_listener *l, const struct thole_note *note)
@@ -226,8 +254,10 @@ static void on_note(struct th_listener *l, const struct thole_note *note)
 
 	if (!note) { /* it ends with the server, or goes on elsewhere: there the client asks again
 		      */
-		if (s->access->server->finishing || was_deleted(s))
+		if (s->access->server->finishing)
 			stream_end(s);
+		else
+			on_look(l); /* or was deleted */
 		return;
 	}
 	switch (thole_note_kind(note)) {
@@ -245,39 +275,6 @@ static void on_note(struct th_listener *l, const struct thole_note *note)
 	default:
 		break;
 	}
-}
-
-static bool rests(struct th_str state)
-{
-	return !th_str_is(state, "running") && !th_str_is(state, "loading");
-}
-
-/* Somebody else's process may have written more. */
-static void on_look(struct th_listener *l)
-{
-	struct stream *s = of(l);
-	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct thole_error err;
-	char *row = NULL;
-
-	int code = thole_runtime_session(s->access->server->rt, l->hub->id, NULL, &row, &err);
-
-	if (code == THOLE_ENOENT) {
-		stream_end(s);
-		return;
-	}
-	if (code || !s->current || s->full) {
-		thole_free(row);
-		return;
-	}
-	if (th_json_parse(th_str_of(row), &doc, NULL) == TH_OK) {
-		const struct th_json *v = th_json_root(doc);
-
-		s->rested = rests(th_json_get_str(v, "state"));
-		if ((uint64_t)th_json_get_int(v, "head_seq", 0) >= s->next || s->rested)
-			go_on(s);
-	}
-	thole_free(row);
 }
 
 static void on_ping(struct th_listener *l)
@@ -326,6 +323,7 @@ static void stream_begin(struct th_access *a, uint64_t from, const struct th_jso
 	struct stream *s = th_alloc(sizeof(*s));
 
 	*s = (struct stream){ .access = a, .next = from, .deltas = is_yes(a, "deltas", true) };
+	s->look = (struct th_needs){ .server = a->server, .again = on_looked, .ctx = s };
 	s->until_rest =
 	    th_access_query(a, "until", &until) && th_str_is(th_buf_str(&until), "rest");
 	s->rested =
@@ -360,16 +358,15 @@ void th_api_session_events(struct th_access *a)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_str accept = th_http_header(a->request, "accept");
+	struct th_str row;
 	uint64_t from;
-	char *row = NULL;
 
 	if (!first_event(a, &from) || !th_session_mine(a, &row))
 		return;
-	if (th_json_parse(th_str_of(row), &doc, NULL) != TH_OK)
+	if (th_json_parse(row, &doc, NULL) != TH_OK)
 		th_access_fail(a, 500, NULL, "the session's row is no JSON");
 	else if (th_str_find(accept, TH_STR("text/event-stream")) >= 0)
 		stream_begin(a, from, th_json_root(doc));
 	else
 		th_api_page_give(a, from);
-	thole_free(row);
 }

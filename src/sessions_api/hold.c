@@ -223,19 +223,35 @@ static void on_note(struct th_listener *l, const struct thole_note *note)
 		hold_free(o);
 }
 
+static void take(struct th_viewer *v);
+
+/* The session is open. */
+static void take_again(struct th_access *a)
+{
+	take(a->ctx);
+}
+
 static void take(struct th_viewer *v)
 {
 	struct th_hub *h = v->listener.hub;
 	struct th_hold *o = hold_of(v->server, h);
-	struct thole_error err;
+	struct thole_error err = { 0 };
 
 	if (o && o->viewer != v && (o->viewer || strcmp(o->user, v->access->user) != 0)) {
 		(void)th_viewer_refuse(v, "take", "busy", "another person has taken over");
 		return;
 	}
 	if (!o) {
-		if (th_functions_open_start(h, &err) != 0 ||
-		    thole_session_take(h->session, v->access->user, &err)) {
+		const struct th_found *open;
+
+		v->access->again = take_again;
+		open = th_need_open(&v->access->needs, h->id, v->access->user, false);
+		if (!open)
+			return;
+		if (open->err)
+			err = *open->err;
+		th_needs_forget(&v->access->needs);
+		if (err.code || thole_session_take(h->session, v->access->user, &err)) {
 			(void)th_viewer_refuse(v, "take", thole_code_name(err.code), err.text);
 			return;
 		}

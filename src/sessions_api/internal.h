@@ -42,18 +42,16 @@ const char *th_api_body_text(struct th_api_body *b, struct th_str s);
 
 /* ---- the caller's sessions ---- */
 
-/* The session of the access's first argument is its user's.  *ret_row, if not NULL: its object, to
- * be freed by thole_free.  False: it was answered. */
-bool th_session_mine(struct th_access *a, char **ret_row);
-/* And it is open here; NULL: it was answered. */
-struct th_hub *th_session_mine_open(struct th_access *a);
+/* The session of the access's first argument is its user's.  *ret_row, if not NULL: its object.
+ * False: it was answered, or the handler is called again (needs.h). */
+bool th_session_mine(struct th_access *a, struct th_str *ret_row);
+/* And it is open here; `ready`: and not LOADING.  NULL: as false. */
+struct th_hub *th_session_mine_open(struct th_access *a, bool ready);
 
 /* ---- answers ---- */
 
-/* The session's object. */
-void th_session_answer(struct th_access *a, const char *id, int status);
-/* The same once an event of one of these kinds is durable; `kinds`: names with spaces between; "":
- * the next one. */
+/* Answers with the session's object (th_access_session) once an event of one of these kinds is
+ * durable; `kinds`: names with spaces between; "": the next one. */
 void th_session_answer_after(struct th_access *a, struct th_hub *h, int status, const char *kinds);
 
 /* ---- screen.c, hold.c ---- */

@@ -65,7 +65,7 @@ void th_api_session_message(struct th_access *a)
 
 	if (!th_api_body_read(a, &th_session_message_table, &b, &m))
 		return;
-	h = th_session_mine_open(a);
+	h = th_session_mine_open(a, m.plan);
 	if (!h)
 		return;
 	if (!th_hub_runs(h) && !th_quota_begin(a))
@@ -88,7 +88,7 @@ void th_api_session_message(struct th_access *a)
 void th_api_session_condense(struct th_access *a)
 {
 	struct thole_error err;
-	struct th_hub *h = th_session_mine_open(a);
+	struct th_hub *h = th_session_mine_open(a, true);
 
 	if (!h)
 		return;
@@ -97,7 +97,7 @@ void th_api_session_condense(struct th_access *a)
 		return;
 	}
 	th_server_kick(a->server);
-	th_session_answer(a, a->args[0], 202);
+	th_access_session(a, a->args[0], 202);
 }
 
 void th_api_session_pause(struct th_access *a)
@@ -109,7 +109,7 @@ void th_api_session_pause(struct th_access *a)
 
 	if (!th_api_body_read(a, &th_session_pause_table, &b, &p))
 		return;
-	h = th_session_mine_open(a);
+	h = th_session_mine_open(a, false);
 	if (!h)
 		return;
 	if (thole_session_pause(h->session, th_api_body_text(&b, p.reason) ?: "paused by the user",
@@ -118,7 +118,7 @@ void th_api_session_pause(struct th_access *a)
 		return;
 	}
 	th_server_kick(a->server);
-	th_session_answer(a, a->args[0], 202);
+	th_access_session(a, a->args[0], 202);
 }
 
 void th_api_session_act(struct th_access *a)
@@ -130,7 +130,7 @@ void th_api_session_act(struct th_access *a)
 
 	if (!th_api_body_read(a, &th_session_act_table, &b, &c))
 		return;
-	h = th_session_mine_open(a);
+	h = th_session_mine_open(a, true);
 	if (!h || (!th_hub_runs(h) && !th_quota_begin(a)))
 		return;
 	if (thole_session_act(h->session, th_api_body_text(&b, c.note), a->user, &err) != 0) {
@@ -140,7 +140,7 @@ void th_api_session_act(struct th_access *a)
 	h->rested_ms = 0;
 	h->to_run = true;
 	th_server_kick(a->server);
-	th_session_answer(a, a->args[0], 202);
+	th_access_session(a, a->args[0], 202);
 }
 
 void th_api_session_resume(struct th_access *a)
@@ -152,7 +152,7 @@ void th_api_session_resume(struct th_access *a)
 
 	if (!th_api_body_read(a, &th_session_resume_table, &b, &r))
 		return;
-	h = th_session_mine_open(a);
+	h = th_session_mine_open(a, r.more.len > 0);
 	if (!h)
 		return;
 	if (!th_hub_runs(h) && !th_quota_begin(a))
@@ -169,7 +169,7 @@ void th_api_session_resume(struct th_access *a)
 	h->rested_ms = 0;
 	h->to_run = true;
 	th_server_kick(a->server);
-	th_session_answer(a, a->args[0], 202);
+	th_access_session(a, a->args[0], 202);
 }
 
 void th_api_session_cancel(struct th_access *a)
@@ -185,7 +185,7 @@ void th_api_session_cancel(struct th_access *a)
 		th_access_fail(a, 400, NULL, "when is now or after_turn");
 		return;
 	}
-	h = th_session_mine_open(a);
+	h = th_session_mine_open(a, false);
 	if (!h)
 		return;
 	if (thole_session_cancel(h->session,
@@ -195,7 +195,7 @@ void th_api_session_cancel(struct th_access *a)
 		return;
 	}
 	th_server_kick(a->server);
-	th_session_answer(a, a->args[0], 202);
+	th_access_session(a, a->args[0], 202);
 }
 
 static void answer_forked(struct th_access *a, const char *session, struct th_str row)
@@ -220,32 +220,18 @@ void th_api_session_fork(struct th_access *a)
 
 /* ---- decide ---- */
 
-static bool decision_read(struct th_access *a, struct th_api_body *b, struct th_session_decision *d)
+/* After the word: the answer comes once it is written. */
+static void decided(struct th_access *a, struct th_hub *h, int code, const struct thole_error *err,
+		    const char *kinds)
 {
-	return th_api_body_read(a, &th_session_decision_table, b, d) && th_session_mine(a, NULL);
-}
-
-/* After a word about a session that rested: whoever has it lets it go on. */
-static void decided(struct th_access *a, const char *kinds)
-{
-	struct th_hub *h = th_hub_find(a->server, a->args[0]);
-	struct thole_error err;
-
+	if (code) {
+		th_access_error(a, err);
+		return;
+	}
 	a->server->metrics.decisions++;
-	if (h && h->session) {
-		h->rested_ms = 0;
-		th_session_answer_after(a, h, 200, kinds);
-		return;
-	}
-	h = th_session_mine_open(a);
-	if (!h)
-		return;
-	if (thole_session_resume(h->session, &err) == 0) {
-		h->rested_ms = 0;
-		h->to_run = true;
-	}
-	th_server_kick(a->server);
-	th_session_answer(a, a->args[0], 200);
+	h->rested_ms = 0;
+	h->to_run = true;
+	th_session_answer_after(a, h, 200, kinds);
 }
 
 void th_api_session_approve(struct th_access *a)
@@ -253,14 +239,19 @@ void th_api_session_approve(struct th_access *a)
 	struct th_session_decision d;
 	struct thole_error err;
 	struct th_api_body b TH_CLEANUP(th_api_body_deinit) = {};
+	struct th_hub *h;
+	const char *id;
 
-	if (!decision_read(a, &b, &d))
+	if (!th_api_body_read(a, &th_session_decision_table, &b, &d))
 		return;
-	if (thole_runtime_approve(a->server->rt, a->args[0], th_api_body_text(&b, d.call_id),
-				  a->user, d.always, &err) != 0)
-		th_access_error(a, &err);
-	else
-		decided(a, "approval_decided");
+	h = th_session_mine_open(a, true);
+	if (!h)
+		return;
+	id = th_api_body_text(&b, d.call_id);
+	decided(a, h,
+		d.always ? thole_session_approve_always(h->session, id, a->user, &err)
+			 : thole_session_approve(h->session, id, a->user, &err),
+		&err, "approval_decided");
 }
 
 void th_api_session_answer(struct th_access *a)
@@ -269,17 +260,21 @@ void th_api_session_answer(struct th_access *a)
 	struct thole_error err;
 	struct th_api_body b TH_CLEANUP(th_api_body_deinit) = {};
 	const char *answer;
+	struct th_hub *h;
 
-	if (!th_api_body_read(a, &th_session_answer_table, &b, &d) || !th_session_mine(a, NULL))
+	if (!th_api_body_read(a, &th_session_answer_table, &b, &d))
+		return;
+	h = th_session_mine_open(a, true);
+	if (!h)
 		return;
 	answer = th_api_body_text(&b, d.answer);
 	if (!answer)
 		th_access_fail(a, 400, NULL, "answer has a zero in it");
-	else if (thole_runtime_answer(a->server->rt, a->args[0], th_api_body_text(&b, d.call_id),
-				      a->user, answer, &err) != 0)
-		th_access_error(a, &err);
 	else
-		decided(a, "approval_decided");
+		decided(a, h,
+			thole_session_answer(h->session, th_api_body_text(&b, d.call_id), a->user,
+					     answer, &err),
+			&err, "approval_decided");
 }
 
 void th_api_session_reject(struct th_access *a)
@@ -287,14 +282,20 @@ void th_api_session_reject(struct th_access *a)
 	struct th_session_decision d;
 	struct thole_error err;
 	struct th_api_body b TH_CLEANUP(th_api_body_deinit) = {};
+	const char *id, *message;
+	struct th_hub *h;
 
-	if (!decision_read(a, &b, &d))
+	if (!th_api_body_read(a, &th_session_decision_table, &b, &d))
 		return;
-	if (thole_runtime_reject(a->server->rt, a->args[0], th_api_body_text(&b, d.call_id),
-				 a->user, th_api_body_text(&b, d.message), d.always, &err) != 0)
-		th_access_error(a, &err);
-	else
-		decided(a, "approval_decided");
+	h = th_session_mine_open(a, true);
+	if (!h)
+		return;
+	id = th_api_body_text(&b, d.call_id);
+	message = th_api_body_text(&b, d.message);
+	decided(a, h,
+		d.always ? thole_session_reject_always(h->session, id, a->user, message, &err)
+			 : thole_session_reject(h->session, id, a->user, message, &err),
+		&err, "approval_decided");
 }
 
 void th_api_session_settle(struct th_access *a)
@@ -303,19 +304,21 @@ void th_api_session_settle(struct th_access *a)
 	struct th_session_decision d;
 	struct thole_error err;
 	struct th_api_body b TH_CLEANUP(th_api_body_deinit) = {};
+	struct th_hub *h;
 	int outcome;
 
-	if (!decision_read(a, &b, &d))
+	if (!th_api_body_read(a, &th_session_decision_table, &b, &d))
+		return;
+	h = th_session_mine_open(a, true);
+	if (!h)
 		return;
 	outcome = th_names_find(names, d.outcome);
-	if (outcome < 0) {
+	if (outcome < 0)
 		th_access_fail(a, 400, NULL, "outcome is done, not_started or unknown");
-		return;
-	}
-	if (thole_runtime_settle(a->server->rt, a->args[0], th_api_body_text(&b, d.call_id),
-				 (enum thole_outcome)outcome, a->user,
-				 th_api_body_text(&b, d.message), &err) != 0)
-		th_access_error(a, &err);
 	else
-		decided(a, "settled");
+		decided(a, h,
+			thole_session_settle(h->session, th_api_body_text(&b, d.call_id),
+					     (enum thole_outcome)outcome, a->user,
+					     th_api_body_text(&b, d.message), &err),
+			&err, "settled");
 }

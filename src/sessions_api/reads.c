@@ -63,38 +63,14 @@ static void answer_wait(struct answer *w, int code, const struct thole_error *er
 
 /* ---- a page of sessions ---- */
 
-static int on_sessions_line(void *ctx, const char *line, size_t len)
-{
-	struct answer *w = ctx;
-
-	th_buf_add_mem(&w->out, line, len);
-	return 0;
-}
-
-static void on_sessions(void *ctx, int code, const struct thole_error *err)
-{
-	struct answer *w = ctx;
-	struct th_access *a = w->access;
-	struct th_buf json TH_CLEANUP(th_buf_deinit) = w->out;
-
-	w->out = (struct th_buf){ 0 };
-	answer_free(w);
-	if (code)
-		th_access_error(a, err);
-	else
-		th_access_json(a, 200, &json);
-}
-
 void th_api_sessions_list(struct th_access *a)
 {
 	static const char *const names[] = { "state",  "agent", "title", "text", "metadata",
 					     "prefix", "order", "limit", "after" };
 	struct th_buf values[TH_COUNT(names)];
 	const char *options[2 * TH_COUNT(names) + 3] = { "user", a->user };
-	struct thole_error err = { 0 };
-	struct answer *w = answer_new(a, TH_JSON_SIZE_MAX);
+	const struct th_found *page;
 	size_t at = 2;
-	int code;
 
 	for (size_t i = 0; i < TH_COUNT(names); i++) {
 		th_buf_init(&values[i], 8 * TH_KIB);
@@ -103,11 +79,11 @@ void th_api_sessions_list(struct th_access *a)
 		options[at++] = names[i];
 		options[at++] = values[i].ptr;
 	}
-	code = thole_runtime_page_start(a->server->rt, options, on_sessions_line, on_sessions, w,
-					&w->reading, &err);
+	page = th_need_page(&a->needs, options);
 	for (size_t i = 0; i < TH_COUNT(names); i++)
 		th_buf_deinit(&values[i]);
-	answer_wait(w, code, &err);
+	if (page)
+		th_access_answer(a, 200, page);
 }
 
 /* ---- a page of events ---- */
@@ -289,23 +265,44 @@ void th_api_session_export(struct th_access *a)
 		    &err);
 }
 
+static int on_imported_line(void *ctx, const char *line, size_t len)
+{
+	struct answer *w = ctx;
+	struct th_jw json = th_jw(&w->out);
+
+	th_jw_object(&json);
+	th_jw_kstr(&json, "session_id", th_str_n(line, len));
+	th_jw_object_end(&json);
+	return 0;
+}
+
+static void on_imported(void *ctx, int code, const struct thole_error *err)
+{
+	struct answer *w = ctx;
+	struct th_access *a = w->access;
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = w->out;
+	struct thole_error bad;
+
+	w->out = (struct th_buf){ 0 };
+	answer_free(w);
+	if (!code) {
+		th_access_json(a, 201, &json);
+		return;
+	}
+	bad = *err;
+	if (bad.code == THOLE_EPROTO)
+		bad.code = THOLE_EUSAGE;
+	th_access_error(a, &bad);
+}
+
 void th_api_import(struct th_access *a)
 {
 	struct th_str body = th_http_body(a->request);
-	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
-	struct th_jw w = th_jw(&json);
-	struct thole_error err;
-	char *id = NULL;
+	struct thole_error err = { 0 };
+	struct answer *w = answer_new(a, TH_KIB);
 
-	if (thole_runtime_import(a->server->rt, body.ptr, body.len, &id, &err) != 0) {
-		if (err.code == THOLE_EPROTO)
-			err.code = THOLE_EUSAGE;
-		th_access_error(a, &err);
-		return;
-	}
-	th_jw_object(&w);
-	th_jw_kstr(&w, "session_id", th_str_of(id));
-	th_jw_object_end(&w);
-	thole_free(id);
-	th_access_json(a, 201, &json);
+	answer_wait(w,
+		    thole_runtime_import_start(a->server->rt, body.ptr, body.len, on_imported_line,
+					       on_imported, w, &w->reading, &err),
+		    &err);
 }

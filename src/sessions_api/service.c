@@ -42,7 +42,7 @@ static const struct th_route routes[] = {
 };
 // clang-format on
 
-static bool session_of(const struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1])
+static bool session_of(struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1])
 {
 	if (!th_str_starts(th_str_of(a->route->path), TH_STR("/api/sessions/{id}")))
 		return false;

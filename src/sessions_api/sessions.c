@@ -71,14 +71,14 @@ static int begin(struct th_access *a, const char *id, const struct th_served_age
 {
 	const char *metadata = th_api_body_text(b, c->metadata);
 	const char *limits = th_api_body_text(b, c->limits);
-	const char *options[7] = { "id", id, "user", a->user };
+	const char *options[9] = { "id", id, "user", a->user, "fresh", "yes" };
 	struct thole_agent *agent = NULL;
 	char *workspace = NULL;
 	int code = th_workspace_make(a->server, id, &workspace, err);
 
 	if (metadata) {
-		options[4] = "metadata";
-		options[5] = metadata;
+		options[6] = "metadata";
+		options[7] = metadata;
 	}
 	if (!code)
 		code = th_served_make(from, workspace, &agent, err);
@@ -93,25 +93,29 @@ static int begin(struct th_access *a, const char *id, const struct th_served_age
 	return code;
 }
 
-/* Begun before, under the same key: it is told as it is now. */
-static bool is_repeated(struct th_access *a, const char *id)
+/* The name is nobody's: one that was chosen is looked up.  False: it was answered, or the handler
+ * is called again. */
+static bool is_new(struct th_access *a, const char *id, bool by_key)
 {
-	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
 	struct th_hub *h = th_hub_find(a->server, id);
-	struct thole_error err;
-	char *row = NULL;
+	const struct th_found *row = th_need_session(&a->needs, id, by_key ? a->user : NULL);
 
-	if (thole_runtime_session(a->server->rt, id, a->user, &row, &err) == 0) {
-		th_buf_add_cstr(&json, row);
-		thole_free(row);
-		th_http_reply(a->request, 200, "application/json",
-			      TH_STR("Idempotent-Replayed: true\r\n"), th_buf_str(&json));
-		return true;
-	}
-	if (!h || !h->session)
+	if (!row)
 		return false;
-	th_session_answer_after(a, h, 200, "");
-	return true;
+	if (row->err && row->err->code != THOLE_ENOENT) {
+		th_access_error(a, row->err);
+		return false;
+	}
+	if (row->err && !(h && h->session))
+		return true;
+	if (!by_key)
+		th_access_fail(a, 409, NULL, "session %s exists already", id);
+	else if (row->err) /* it is not written yet */
+		th_session_answer_after(a, h, 200, "");
+	else /* begun before, under the same key: it is told as it is now */
+		th_http_reply(a->request, 200, "application/json",
+			      TH_STR("Idempotent-Replayed: true\r\n"), row->text);
+	return false;
 }
 
 void th_api_sessions_create(struct th_access *a)
@@ -155,7 +159,7 @@ void th_api_sessions_create(struct th_access *a)
 
 		th_uuid_text(&made, id);
 	}
-	if (key.ptr && is_repeated(a, id))
+	if ((key.ptr || c.id.len) && !is_new(a, id, key.ptr != NULL))
 		return;
 	if (!th_quota_begin(a))
 		return;
@@ -185,61 +189,48 @@ void th_api_sessions_create(struct th_access *a)
 
 void th_api_session_get(struct th_access *a)
 {
-	if (th_session_mine(a, NULL))
-		th_session_answer(a, a->args[0], 200);
+	th_access_session(a, a->args[0], 200);
 }
 
 void th_api_session_items(struct th_access *a)
 {
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
-	struct thole_error err;
+	const struct th_found *items;
 	int64_t first = 0, count = 0;
-	struct th_hub *h;
-	char *items = NULL;
 
 	if (!th_access_query_int(a, "first", &first) || !th_access_query_int(a, "count", &count))
 		return;
-	h = th_session_mine_open(a);
-	if (!h)
+	if (!th_session_mine(a, NULL))
 		return;
-	if (!h->rested_ms)
-		h->rested_ms = thole_session_state(h->session) == THOLE_RUNNING
-				   ? 0
-				   : th_loop_now_ms(a->server->loop);
-	if (thole_session_items(h->session, first, (size_t)count, &items, &err) != 0) {
-		th_access_error(a, &err);
+	items = th_need_items(&a->needs, a->args[0], first, (size_t)count, 0);
+	if (!items)
+		return;
+	if (items->err) {
+		th_access_error(a, items->err);
 		return;
 	}
-	th_buf_printf(&json, "{\"items\":%s}", items);
-	thole_free(items);
+	th_buf_printf(&json, "{\"items\":%.*s}", TH_FMT(items->text));
 	th_access_json(a, 200, &json);
 }
 
 void th_api_waiting(struct th_access *a)
 {
 	struct th_buf after TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
-	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
 	bool goes_on = th_access_query(a, "after", &after);
-	struct thole_error err;
+	const struct th_found *list;
 	int64_t limit = 0;
-	char *list = NULL;
 
 	if (!th_access_query_int(a, "limit", &limit))
 		return;
-	if (thole_runtime_waiting(a->server->rt, a->user, goes_on ? after.ptr : NULL, (size_t)limit,
-				  &list, &err) != 0) {
-		th_access_error(a, &err);
-		return;
-	}
-	th_buf_add_cstr(&json, list);
-	thole_free(list);
-	th_access_json(a, 200, &json);
+	list = th_need_waiting(&a->needs, a->user, goes_on ? after.ptr : NULL, (size_t)limit);
+	if (list)
+		th_access_answer(a, 200, list);
 }
 
 /* ---- change ---- */
 
 /* The metadata as the caller wants it, with the members that are the server's. */
-static bool put_metadata(struct th_access *a, const char *row, struct th_str wanted,
+static bool put_metadata(struct th_access *a, struct th_str row, struct th_str wanted,
 			 struct th_buf *out)
 {
 	struct th_json_doc *old TH_CLEANUP(th_json_freep) = NULL;
@@ -248,7 +239,7 @@ static bool put_metadata(struct th_access *a, const char *row, struct th_str wan
 	struct th_json_iter it;
 
 	if (th_json_parse(wanted, &new, NULL) != TH_OK || !th_json_is_object(th_json_root(new)) ||
-	    th_json_parse(th_str_of(row), &old, NULL) != TH_OK) {
+	    th_json_parse(row, &old, NULL) != TH_OK) {
 		th_access_fail(a, 400, "invalid_body", "metadata is an object");
 		return false;
 	}
@@ -279,29 +270,17 @@ void th_api_session_change(struct th_access *a)
 {
 	struct th_buf metadata TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_METADATA_MAX);
 	struct th_session_change c;
-	struct thole_error err;
 	struct th_api_body b TH_CLEANUP(th_api_body_deinit) = {};
-	struct th_hub *h;
-	char *row = NULL;
-	bool good;
+	const struct th_hub *h = th_hub_find(a->server, a->args[0]);
+	struct th_str row;
 
 	if (!th_api_body_read(a, &th_session_change_table, &b, &c) || !th_session_mine(a, &row))
 		return;
-	good = !c.metadata.len || put_metadata(a, row, c.metadata, &metadata);
-	thole_free(row);
-	if (!good)
+	if (h && h->session && !th_session_mine_open(a, true))
 		return;
-	if (thole_runtime_describe(a->server->rt, a->args[0], a->user,
-				   th_api_body_text(&b, c.title),
-				   c.metadata.len ? metadata.ptr : NULL, a->user, &err) != 0) {
-		th_access_error(a, &err);
-		return;
-	}
-	h = th_hub_find(a->server, a->args[0]);
-	if (h && h->session)
-		th_session_answer_after(a, h, 200, "session_changed");
-	else
-		th_session_answer(a, a->args[0], 200);
+	if (!c.metadata.len || put_metadata(a, row, c.metadata, &metadata))
+		th_access_describe(a, a->args[0], th_api_body_text(&b, c.title),
+				   c.metadata.len ? metadata.ptr : NULL, th_access_session);
 }
 
 /* ---- delete ---- */
@@ -329,12 +308,9 @@ void th_api_usage(struct th_access *a)
 	struct th_buf values[TH_COUNT(names)];
 	const char *options[2 * TH_COUNT(names) + 3];
 	struct th_buf user TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
-	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
 	bool named = th_access_query(a, "user", &user);
-	struct thole_error err;
-	char *list = NULL;
+	const struct th_found *list;
 	size_t at = 0;
-	int code;
 
 	if (named && strcmp(user.ptr, a->user) != 0 && !(a->scopes & TH_SCOPE_ADMIN)) {
 		th_access_fail(a, 403, "scope", "another user's usage needs the scope admin");
@@ -352,14 +328,9 @@ void th_api_usage(struct th_access *a)
 		options[at++] = values[i].ptr;
 	}
 	options[at] = NULL;
-	code = thole_runtime_usage(a->server->rt, options, &list, &err);
+	list = th_need_usage(&a->needs, options);
 	for (size_t i = 0; i < TH_COUNT(names); i++)
 		th_buf_deinit(&values[i]);
-	if (code) {
-		th_access_error(a, &err);
-		return;
-	}
-	th_buf_add_cstr(&json, list);
-	thole_free(list);
-	th_access_json(a, 200, &json);
+	if (list)
+		th_access_answer(a, 200, list);
 }

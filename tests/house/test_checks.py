@@ -16,6 +16,7 @@ import sources
 import symbols
 import tally
 import unused
+import waits
 import words
 
 SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
@@ -147,6 +148,21 @@ class Kinds(Tree):
         self.one(kinds.check(self.root), "src/io/loop.c:3", '"x11"')
         self.write("src/io/loop.c", "bool x = c->kind == &th_computer_desktop;\n")
         self.one(kinds.check(self.root), "src/io/loop.c:2", "th_computer_desktop")
+
+
+class Waits(Tree):
+    def test_waits(self):
+        self.write(waits.RANKS, "8 api\n9 server client\n11 mcp_server client\n12 cli\n")
+        for path in ("src/api/list.c", "src/cli/log.c"):
+            self.write(path, "int x = thole_runtime_session(rt, id, NULL, &row, &err);\n")
+        self.write("src/server/row.c", "/* as thole_runtime_session */ int x = thole_runtime_session_start(rt, id);\n")
+        self.assertEqual(waits.check(self.root), [])
+        self.write("src/mcp_server/row.c", "\nint x = thole_session_open(rt, a, id, &s, &err);\n")
+        self.one(waits.check(self.root), "src/mcp_server/row.c:3", "thole_session_open")
+        self.write("src/mcp_server/row.c", "int x = thole_session_new_with(rt, a, options, &s, &err);\n")
+        self.one(waits.check(self.root), "src/mcp_server/row.c:2", "fresh")
+        self.write("src/mcp_server/row.c", 'int x = thole_session_new_with(rt, a, (o){ "fresh", "yes" }, &s, &err);\n')
+        self.assertEqual(waits.check(self.root), [])
 
 
 class Maps(Tree):

@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	th_arena_init(&a, TH_MIB);
 	code = th_store_open(TH_STR("memory:"), &options, &store, &err);
 	assert(!code);
-	code = th_session_import(store, next_line, &rest, &a, &id, &err);
+	code = th_session_import(store, store, next_line, &rest, &a, &id, &err);
 	if (code) {
 		assert(err.msg[0] && th_utf8_valid(th_str_of(err.msg)) == strlen(err.msg));
 	} else {

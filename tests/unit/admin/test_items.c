@@ -36,7 +36,7 @@ static size_t read_items(int64_t first, size_t count, struct th_json_doc **ret)
 	struct th_buf out = TH_BUF_INIT(TH_MIB);
 	size_t found;
 
-	assert_int_equal(th_items_read(store, TH_STR("s"), first, count, &out, &lab_err), TH_OK);
+	assert_int_equal(th_items_read(store, TH_STR("s"), 0, first, count, &out, &lab_err), TH_OK);
 	assert_int_equal(th_json_parse(th_buf_str(&out), ret, &lab_err), TH_OK);
 	th_buf_deinit(&out);
 	found = th_json_count(th_json_root(*ret));
@@ -89,8 +89,8 @@ static void what_cannot_be_read(void **state)
 	struct th_buf little = TH_BUF_INIT(16), out = TH_BUF_INIT(TH_MIB);
 
 	(void)state;
-	assert_int_equal(th_items_read(store, TH_STR("s"), 0, 0, &little, &lab_err), TH_ELIMIT);
-	assert_int_equal(th_items_read(store, TH_STR("other"), 0, 0, &out, &lab_err), TH_ENOENT);
+	assert_int_equal(th_items_read(store, TH_STR("s"), 0, 0, 0, &little, &lab_err), TH_ELIMIT);
+	assert_int_equal(th_items_read(store, TH_STR("other"), 0, 0, 0, &out, &lab_err), TH_ENOENT);
 	th_buf_deinit(&little);
 	th_buf_deinit(&out);
 }

@@ -147,7 +147,7 @@ static enum th_code import(struct th_store *store, struct th_str file)
 	enum th_code code;
 
 	th_arena_init(&a, TH_MIB);
-	code = th_session_import(store, next_line, &file, &a, &id, &err);
+	code = th_session_import(store, store, next_line, &file, &a, &id, &err);
 	th_arena_deinit(&a);
 	return code;
 }
@@ -367,7 +367,7 @@ static void take_into(bool there, const char *line, size_t lines, enum th_code w
 	if (there)
 		write_idle(store, "x", "{}");
 	th_arena_init(&a, TH_MIB);
-	refused(th_session_import(store, repeat, &s, &a, &id, &err), wanted, says);
+	refused(th_session_import(store, store, repeat, &s, &a, &id, &err), wanted, says);
 	th_arena_deinit(&a);
 	th_buf_deinit(&s.made);
 	th_store_close(store);
@@ -447,12 +447,12 @@ static void bytes_of_a_file(void **state)
 	ok(th_session_export(store, TH_STR("x"), add_line, &file, &err));
 	p->rest = th_buf_str(&file);
 	p->left = TH_EXPORT_SIZE_MAX - file.len + 1;
-	refused(th_session_import(there, pad, p, &a, &id, &err), TH_ELIMIT,
+	refused(th_session_import(there, there, pad, p, &a, &id, &err), TH_ELIMIT,
 		"at most 1073741824 bytes");
 	assert_int_equal(there->kind->get(there, TH_STR("x"), &a, &row, &err), TH_ENOENT);
 	p->rest = th_buf_str(&file);
 	p->left = TH_EXPORT_SIZE_MAX - file.len;
-	ok(th_session_import(there, pad, p, &a, &id, &err));
+	ok(th_session_import(there, there, pad, p, &a, &id, &err));
 	th_arena_deinit(&a);
 	th_buf_deinit(&file);
 	free(p);
