@@ -283,6 +283,7 @@ class SessionView {
     const controls = [];
     if (may && r.state === 'running') controls.push(button('Pause', { onclick: () => this.act('pause', {}, 'Paused') }, 'pause'));
     if (may && ['paused', 'failed', 'limit', 'stopped', 'stuck'].includes(r.state)) controls.push(button('Resume', { class: r.state === 'paused' ? 'primary' : '', onclick: () => this.act('resume', {}, 'Goes on') }, 'play'));
+    if (may && r.state === 'scheduled') controls.push(button('Begin now', { onclick: () => this.act('resume', {}, 'Begins') }, 'play'));
     if (may && r.state === 'limit') controls.push(button('Give more', { class: 'primary', onclick: () => this.give() }, 'play'));
     if (may && this.fold.plan && !isActive(r.state)) controls.push(button('Carry out the plan', { class: 'primary', onclick: () => this.act('act', {}, 'Plan mode is over') }, 'play'));
     if (may && isActive(r.state)) controls.push(button('Stop', { onclick: () => this.cancel() }, 'stop'));
@@ -290,7 +291,7 @@ class SessionView {
     document.title = this.options.title(oneLine(r.title || this.id, 60));
     fill(this.head, h('a', { href: listAddress(), class: 'back', 'aria-label': 'All sessions' }, icon('back')),
       h('div', { class: 'heading' }, h('h1', { dir: 'auto' }, oneLine(r.title || this.id, 140)),
-        h('p', { class: 'meta' }, badge(r.state), h('span', null, oneLine(r.agent ?? '', 40)), h('span', { class: 'muted' }, oneLine(r.model ?? '', 40)),
+        h('p', { class: 'meta' }, badge(r.state), r.state === 'scheduled' && r.start_ms ? h('span', null, moment(r.start_ms)) : null, h('span', null, oneLine(r.agent ?? '', 40)), h('span', { class: 'muted' }, oneLine(r.model ?? '', 40)),
           r.parent ? h('a', { href: `#/compare/${encodeURIComponent(r.parent)}/${encodeURIComponent(this.id)}` }, 'fork: compare') : null)),
       h('div', { class: 'controls' }, controls,
         button('Screen', { class: 'side-toggle', 'aria-pressed': String(this.sideShown ?? false), onclick: () => this.toggleSide() }, 'screen'),

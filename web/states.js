@@ -4,11 +4,11 @@ import { h } from './dom.js';
 import { action, oneLine } from './format.js';
 
 export const states = {
-  loading: 'Loading', idle: 'Idle', running: 'Running', waiting: 'Waits for you', paused: 'Paused', stopped: 'Stopped',
+  loading: 'Loading', idle: 'Idle', running: 'Running', waiting: 'Waits for you', paused: 'Paused', scheduled: 'Begins later', stopped: 'Stopped',
   finished: 'Finished', failed: 'Failed', stuck: 'Stuck', limit: 'At a limit',
 };
 
-export const isActive = (state) => ['loading', 'running', 'waiting', 'paused'].includes(state);
+export const isActive = (state) => ['loading', 'running', 'waiting', 'paused', 'scheduled'].includes(state);
 
 export function badge(state) {
   return h('span', { class: 'badge', 'data-state': state }, states[state] ?? oneLine(state, 40));

@@ -531,19 +531,20 @@ TH_API int thole_call_answer(struct thole_call *call, const char *json, struct t
 /* ---- sessions -------------------------------------------------------------------------------- */
 
 enum thole_state {
-	THOLE_LOADING,  /* its computer is being opened, or its log read; or it is none (NULL) */
-	THOLE_IDLE,     /* nothing was asked yet */
-	THOLE_RUNNING,  /* the model is asked, or calls run */
-	THOLE_WAITING,  /* a person must approve, or say what became of a call */
-	THOLE_PAUSED,   /* held; goes on with thole_session_resume */
-	THOLE_STOPPED,  /* cancelled */
-	THOLE_FINISHED, /* the answer is there */
-	THOLE_FAILED,   /* thole_session_reason says why; like the next two, it takes a message or a
-			   resume */
-	THOLE_STUCK,    /* the agent repeats itself */
-	THOLE_LIMIT,    /* turns, tokens, money or time are used up */
-	THOLE_LOST      /* this runtime has it no more: another took it, or it could not begin;
-			   thole_session_reason says why */
+	THOLE_LOADING,   /* its computer is being opened, or its log read; or it is none (NULL) */
+	THOLE_IDLE,      /* nothing was asked yet */
+	THOLE_RUNNING,   /* the model is asked, or calls run */
+	THOLE_WAITING,   /* a person must approve, or say what became of a call */
+	THOLE_PAUSED,    /* held; goes on with thole_session_resume */
+	THOLE_SCHEDULED, /* its first task begins later, or with thole_session_resume */
+	THOLE_STOPPED,   /* cancelled */
+	THOLE_FINISHED,  /* the answer is there */
+	THOLE_FAILED, /* thole_session_reason says why; like the next two, it takes a message or a
+			 resume */
+	THOLE_STUCK,  /* the agent repeats itself */
+	THOLE_LIMIT,  /* turns, tokens, money or time are used up */
+	THOLE_LOST    /* this runtime has it no more: another took it, or it could not begin;
+			 thole_session_reason says why */
 };
 
 /* "idle", "running", …; "unknown" for a number that is no state.  Static; any thread. */
@@ -566,6 +567,11 @@ TH_API int thole_session_new(struct thole_runtime *rt, struct thole_agent *agent
  *     fresh     "yes": nobody has used the name, as of a UUID made just now or one that was looked
  *               up.  The store is not asked, and does not take one that it has: the session is LOST
  *               then
+ *     start_at  when its first task begins: "2026-11-27T08:30:00Z" (RFC 3339), or seconds from now
+ *               on; at most ten years.  Until then it is SCHEDULED, what is said to it is
+ *               written down, and it costs nothing when it is freed: a runtime that calls
+ *               thole_runtime_take_over every second or so begins it.  The page of sessions has
+ *               "start_ms".  What is over already is at once.
  */
 TH_API int thole_session_new_with(struct thole_runtime *rt, struct thole_agent *agent,
 				  const char *const *options, struct thole_session **ret,
@@ -995,11 +1001,13 @@ TH_API int thole_runtime_recover(struct thole_runtime *rt, thole_recover_fn *wan
 				 struct thole_error *err);
 
 /*
- * Of a store that several machines use (PostgreSQL): looks beside the loop for sessions that run
- * and whose runtime is dead, some at a time.  Those that `wants` wants are then opened and gone on
- * with, as by thole_runtime_recover; `recovered` is told of each of them from the loop, also when
- * another runtime was first.  To be called every second
- * or so; while a look is under way, and on any other store, it does nothing.
+ * Looks beside the loop, some at a time, for sessions whose time has come (start_at), and of a
+ * store that several machines use (PostgreSQL) for those that run and whose runtime is dead.  Those
+ * that `wants` wants are then opened and gone on with, as by thole_runtime_recover; `recovered` is
+ * told of each of them from the loop, also when another runtime was first.  One that is open here
+ * begins without a question.  To be called every second or so; while a look is under way it does
+ * nothing.  Times are by the database's clock, or by this machine's where the store is its own;
+ * what another process put into such a store is found by thole_runtime_recover.
  */
 TH_API int thole_runtime_take_over(struct thole_runtime *rt, thole_recover_fn *wants,
 				   thole_recovered_fn *recovered, void *ctx,

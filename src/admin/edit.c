@@ -222,6 +222,10 @@ enum th_code th_edit_check_change(const struct th_session_row *row,
 		return th_fail(err, TH_EUSAGE,
 			       "the member delegated_by says for whom a session works, and is not "
 			       "changed");
+	if (th_start_of(row->metadata) != th_start_of(change->metadata))
+		return th_fail(err, TH_EUSAGE,
+			       "the member " TH_START_MEMBER
+			       " says when a session begins, and is not changed");
 	return TH_OK;
 }
 

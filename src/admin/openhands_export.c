@@ -127,6 +127,7 @@ static const char *status_of(const struct leaving *x)
 	case TH_STATE_WAITING:
 		return "waiting_for_confirmation";
 	case TH_STATE_PAUSED:
+	case TH_STATE_SCHEDULED:
 		return "paused";
 	case TH_STATE_FAILED:
 	case TH_STATE_LIMIT:

@@ -46,7 +46,10 @@ struct thole_runtime {
 	struct thole_screen *screens;
 	struct thole_computer *computers;
 	struct th_read *takeover; /* a look that is under way; NULL: none */
-	thole_left_fn *left;      /* NULL: nobody is told */
+	/* Of a store of this machine alone: when a session that is there is to begin, the next one;
+	 * 0: none is known. */
+	int64_t start_ms;
+	thole_left_fn *left; /* NULL: nobody is told */
 	void *left_ctx;
 	struct th_tried *tried;         /* TH_FLEET_TRIED_MAX of them; NULL: none yet */
 	struct thole_reading *readings; /* beside the loop, that are not over */
@@ -86,6 +89,20 @@ int th_api_check_removed(const struct thole_runtime *rt, const char *id, struct 
 /* The first of that name, and the next one behind `s`; NULL: there is none. */
 struct thole_session *th_api_named_first(const struct thole_runtime *rt, const char *id);
 struct thole_session *th_api_named_next(const struct thole_session *s);
+
+/* ---- schedule.c: sessions whose first task begins later ---- */
+
+/* The option start_at.  *ret_ms 0: at once; else the metadata with that time are in `out`. */
+int th_api_schedule_read(const char *text, const char *metadata, struct th_buf *out,
+			 int64_t *ret_ms, struct thole_error *err);
+TH_NODISCARD enum th_code th_api_schedule(struct thole_session *s, struct th_err *err);
+/* Of a store of this machine alone: one in it begins then; is one due; and what a look found, with
+ * the next time. */
+void th_api_schedule_note(struct thole_runtime *rt, int64_t start_ms);
+bool th_api_schedule_due(const struct thole_runtime *rt);
+void th_api_schedule_looked(struct thole_runtime *rt, int64_t next_ms);
+/* One that is open here and whose time has come. */
+void th_api_schedule_begin(struct thole_runtime *rt, const char *id);
 
 enum th_api_note {
 	TH_NOTE_CALL = 1 << 16,    /* the program is to run it */
@@ -175,6 +192,8 @@ struct thole_session {
 	bool hurried;      /* a function of it is opening it at once */
 	char *message_later;
 	char *take_later;          /* who took over then */
+	int64_t start_ms;          /* of one that was made here: when it begins; 0: at once */
+	bool start_later;          /* that is not said to it yet */
 	enum th_state state_later; /* paused or stopped then, after the others; 0: neither */
 	char *reason_later;
 	int resting_state; /* once lost */

@@ -56,6 +56,8 @@ static void on_ready(void *ctx, struct th_handle h, const struct th_err *err)
 	s->opening = false;
 	if (s->freed)
 		code = TH_OK;
+	else if (s->start_later && (code = th_api_schedule(s, &e)) != TH_OK)
+		;
 	else if (s->take_later)
 		code = th_api_take(s, s->take_later, &e);
 	else if (s->message_later)
@@ -135,6 +137,8 @@ static size_t agent_rows(const struct thole_session *s, struct th_tool_row **ret
 /* What a session begins with beside its agent. */
 struct beginning {
 	const char *id, *user, *metadata;    /* NULL: none */
+	const char *start_at;                /* NULL: at once */
+	int64_t start_ms;                    /* that; 0: the same */
 	bool in_pieces;                      /* a stored one with a long log is open later */
 	bool beside;                         /* so is any stored one */
 	bool from_dead;                      /* it was left behind by another runtime */
@@ -186,6 +190,15 @@ static int start(struct thole_runtime *rt, struct thole_agent *agent, const stru
 	}
 	s->opening = s->handle.generation == 0;
 	rt->session_count++;
+	s->start_ms = b->start_ms;
+	s->start_later = b->start_ms > 0;
+	th_api_schedule_note(rt, b->start_ms);
+	if (s->start_later && !s->opening)
+		code = th_api_schedule(s, &e);
+	if (code) {
+		thole_session_free(s);
+		return th_api_out(code, &e, err);
+	}
 	*ret = s;
 	return TH_OK;
 }
@@ -222,6 +235,7 @@ static bool is_open(struct thole_runtime *rt, const char *id)
 /* An object; which session it works for is not the program's to say. */
 static int check_metadata(const char *json, struct thole_error *err)
 {
+	static const char *const reserved[] = { "delegated_by", TH_START_MEMBER };
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_err e = { 0 };
 	int code = th_api_text(json, "the metadata", 2, TH_METADATA_MAX, err);
@@ -232,10 +246,11 @@ static int check_metadata(const char *json, struct thole_error *err)
 		return th_api_fail(err, TH_EUSAGE, "the metadata: %s", e.msg);
 	if (!th_json_is_object(th_json_root(doc)))
 		return th_api_fail(err, TH_EUSAGE, "the metadata is not a JSON object");
-	if (th_json_get(th_json_root(doc), "delegated_by"))
-		return th_api_fail(err, TH_EUSAGE,
-				   "the metadata has the reserved member "
-				   "\"delegated_by\"");
+	for (size_t i = 0; i < TH_COUNT(reserved); i++)
+		if (th_json_get(th_json_root(doc), reserved[i]))
+			return th_api_fail(err, TH_EUSAGE,
+					   "the metadata has the reserved member \"%s\"",
+					   reserved[i]);
 	return TH_OK;
 }
 
@@ -262,6 +277,9 @@ static int read_beginning(const char *const *options, struct beginning *b, struc
 			b->fresh = !code && strcmp(options[1], "yes") == 0;
 			if (!code && !b->fresh && strcmp(options[1], "no") != 0)
 				return th_api_fail(err, TH_EUSAGE, "fresh is yes or no");
+		} else if (strcmp(*options, "start_at") == 0) {
+			code = th_api_text(options[1], "the time", 1, TH_PATH_LEN_MAX, err);
+			b->start_at = options[1];
 		} else {
 			return th_api_fail(err, TH_EUSAGE,
 					   "there is no option \"%.64s\" of a session", *options);
@@ -274,6 +292,7 @@ int thole_session_new_with(struct thole_runtime *rt, struct thole_agent *agent,
 			   const char *const *options, struct thole_session **ret,
 			   struct thole_error *err)
 {
+	struct th_buf metadata TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_METADATA_MAX);
 	struct beginning b = { 0 };
 	char made[TH_UUID_TEXT_SIZE + 1];
 	struct th_agent def;
@@ -283,6 +302,10 @@ int thole_session_new_with(struct thole_runtime *rt, struct thole_agent *agent,
 		code = th_api_fail(err, TH_EUSAGE, "the agent is NULL");
 	if (!code)
 		code = read_beginning(options, &b, err);
+	if (!code && b.start_at)
+		code = th_api_schedule_read(b.start_at, b.metadata, &metadata, &b.start_ms, err);
+	if (!code && b.start_ms)
+		b.metadata = metadata.ptr;
 	if (!code)
 		code = th_api_agent_use(agent, rt->config, err);
 	if (!code && b.id)

@@ -9,6 +9,7 @@
 #include "admin/waiting.h"
 #include "api/work.h"
 #include "core/session.h"
+#include "io/clock.h"
 
 /* ---- decisions --------------------------------------------------------------------------------
  */
@@ -337,12 +338,27 @@ struct search {
 
 static bool is_open(struct th_str state)
 {
-	static const enum th_state open[] = { TH_STATE_LOADING, TH_STATE_IDLE, TH_STATE_RUNNING,
-					      TH_STATE_WAITING, TH_STATE_PAUSED };
+	static const enum th_state open[] = {
+		TH_STATE_LOADING, TH_STATE_IDLE,   TH_STATE_RUNNING,
+		TH_STATE_WAITING, TH_STATE_PAUSED, TH_STATE_SCHEDULED
+	};
 
 	for (size_t i = 0; i < TH_COUNT(open); i++)
 		if (th_str_is(state, th_state_name(open[i])))
 			return true;
+	return false;
+}
+
+/* Its time has come; of a store that others use, th_store_kind.abandoned knows. */
+static bool begins(struct thole_runtime *rt, const struct th_session_row *row)
+{
+	int64_t start_ms = th_start_of(row->metadata);
+
+	if (th_runtime_store(rt->rt)->kind->abandoned)
+		return false;
+	if (start_ms <= (int64_t)th_clock_wall_ms())
+		return true;
+	th_api_schedule_note(rt, start_ms);
 	return false;
 }
 
@@ -354,6 +370,8 @@ static enum th_code search_row(void *ctx, const struct th_session_row *row, stru
 	struct th_jw w = th_jw(&text);
 	struct found *f;
 
+	if (th_str_is(row->state, th_state_name(TH_STATE_SCHEDULED)) && !begins(s->rt, row))
+		return TH_OK;
 	/* One that works for another is that one's to take up. */
 	if (!is_open(row->state) || th_delegated_by(row->metadata).len ||
 	    th_runtime_has(s->rt->rt, row->session_id))
@@ -368,7 +386,8 @@ static enum th_code search_row(void *ctx, const struct th_session_row *row, stru
 		    TH_SESSIONS_MAX);
 	f = th_alloc(sizeof(*f) + row->session_id.len + 1);
 	f->agent = th_api_agent_ref(agent);
-	f->goes_on = th_str_is(row->state, "running") || th_str_is(row->state, "waiting");
+	f->goes_on = th_str_is(row->state, "running") || th_str_is(row->state, "waiting") ||
+		     th_str_is(row->state, "scheduled");
 	memcpy(f->id, row->session_id.ptr, row->session_id.len);
 	*s->last = f;
 	s->last = &f->next;

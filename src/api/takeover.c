@@ -6,12 +6,14 @@
 #include <stdlib.h>
 
 #include "api/api.h"
+#include "io/clock.h"
 
 #define ROW_MAX (TH_EVENT_DATA_MAX + TH_MIB)
 
 struct left {
 	struct left *next;
-	char *row; /* its object, as of a page */
+	char *row;      /* its object, as of a page */
+	bool scheduled; /* and its time has come */
 	struct thole_agent *agent;
 	char id[];
 };
@@ -24,7 +26,9 @@ struct takeover {
 	void *ctx;
 	/* The thread's while the reader has the job. */
 	struct left *first, **last;
-	size_t count; /* that it saw */
+	size_t count;    /* that it saw */
+	int64_t now_ms;  /* when it looked */
+	int64_t next_ms; /* when the next one of a store of this machine begins; 0: none */
 	/* While they are leased: those of them that are wanted. */
 	struct left *chosen[TH_FLEET_CLAIM_MAX];
 	struct th_str ids[TH_FLEET_CLAIM_MAX];
@@ -78,16 +82,36 @@ static enum th_code note_row(void *ctx, const struct th_session_row *row, struct
 	memcpy(l->id, row->session_id.ptr, row->session_id.len);
 	l->id[row->session_id.len] = '\0';
 	l->row = th_buf_steal(&text, NULL);
+	l->scheduled = th_str_is(row->state, th_state_name(TH_STATE_SCHEDULED));
 	*t->last = l;
 	t->last = &l->next;
+	return TH_OK;
+}
+
+/* Of those that begin later: the ones whose time has come, and when the next one does. */
+static enum th_code note_scheduled(void *ctx, const struct th_session_row *row, struct th_err *err)
+{
+	struct takeover *t = ctx;
+	int64_t start_ms = th_start_of(row->metadata);
+
+	if (start_ms <= t->now_ms && t->count < TH_FLEET_CLAIM_MAX)
+		return note_row(t, row, err);
+	if (!t->next_ms || start_ms < t->next_ms)
+		t->next_ms = start_ms;
 	return TH_OK;
 }
 
 static enum th_code look(struct th_read *job, struct th_store *store, struct th_err *err)
 {
 	struct takeover *t = TH_CONTAINER_OF(job, struct takeover, job);
+	const struct th_session_filter scheduled = {
+		.state = th_str_of(th_state_name(TH_STATE_SCHEDULED)), .order = TH_LIST_CREATED
+	};
 
-	return store->kind->abandoned(store, note_row, t, err);
+	if (store->kind->abandoned)
+		return store->kind->abandoned(store, note_row, t, err);
+	t->now_ms = (int64_t)th_clock_wall_ms();
+	return store->kind->list(store, &scheduled, note_scheduled, t, err);
 }
 
 /* Their leases, in one transaction; what another one has in hand is his. */
@@ -147,20 +171,38 @@ static void note_tried(struct thole_runtime *rt, const char *id)
 
 /* ---- taking ---- */
 
+/* Of a store of this machine: what was to begin and did not, which nobody else looks for. */
+static void look_again(const struct takeover *t)
+{
+	if (t->now_ms)
+		th_api_schedule_note(t->rt, t->now_ms + TH_START_AGAIN_MS);
+}
+
 /* Those that are wanted. */
 static void choose(struct takeover *t)
 {
+	bool left = false;
+
 	t->wanted = 0;
 	for (struct left *l = t->first; l && t->wanted < TH_FLEET_CLAIM_MAX; l = l->next) {
 		struct thole_agent *agent = NULL;
 
-		if (th_runtime_has(t->rt->rt, th_str_of(l->id)) || rests(t->rt, l->id) ||
-		    !t->wants(t->ctx, l->row, &agent))
+		if (th_runtime_has(t->rt->rt, th_str_of(l->id))) {
+			if (l->scheduled)
+				th_api_schedule_begin(t->rt, l->id);
 			continue;
+		}
+		if (rests(t->rt, l->id) || !t->wants(t->ctx, l->row, &agent)) {
+			left |= l->scheduled;
+			continue;
+		}
 		l->agent = th_api_agent_ref(agent); /* the program may free it meanwhile */
 		t->chosen[t->wanted] = l;
 		t->ids[t->wanted++] = th_str_of(l->id);
 	}
+	th_api_schedule_looked(t->rt, t->next_ms);
+	if (left)
+		look_again(t);
 }
 
 static void not_taken(struct takeover *t, const char *id, const struct th_err *err)
@@ -188,6 +230,7 @@ static void on_claimed(struct th_read *job, enum th_code code, const struct th_e
 	rt->takeover = NULL;
 	for (size_t i = 0; i < t->wanted; i++)
 		taken += is_taken(t, code, i);
+	look_again(t); /* for those that cannot be opened */
 	/* There may be more of them: asked before the logs of these stand in its way. */
 	if (taken > 0 && t->count == TH_FLEET_CLAIM_MAX)
 		look_further(t);
@@ -216,6 +259,8 @@ static void on_looked(struct th_read *job, enum th_code code, const struct th_er
 	(void)err;
 	if (!code && !th_runtime_failure(rt->rt))
 		choose(t);
+	else
+		look_again(t);
 	if (t->wanted > 0) {
 		t->job.run = claim;
 		t->job.done = on_claimed;
@@ -304,8 +349,10 @@ int thole_runtime_take_over(struct thole_runtime *rt, thole_recover_fn *wants,
 
 	if (!code && (!wants || !recovered))
 		code = th_api_fail(err, TH_EUSAGE, "a function is NULL");
-	if (code || rt->takeover || !th_runtime_store(rt->rt)->kind->abandoned)
+	if (code || rt->takeover ||
+	    (!th_runtime_store(rt->rt)->kind->abandoned && !th_api_schedule_due(rt)))
 		return code;
+	rt->start_ms = 0; /* what the look finds */
 	bad = ask_for(takeover_new(rt, wants, recovered, ctx), &e);
 	return th_api_out(bad, &e, err);
 }

@@ -580,6 +580,7 @@
 #define TH_SERVE_LONG_PASSES 3
 #define TH_SERVE_OPEN_MAX (TH_SESSIONS_MAX - 1024)
 #define TH_SERVE_AGENTS_MAX 1000    /* files of a server's folder of agents */
+#define TH_SERVE_SCHEDULED_MAX 1000 /* sessions of a user that begin later */
 #define TH_SERVE_REST_MS 10000      /* a session that rests is given back then */
 #define TH_SERVE_RESTING_MAX 1024   /* or when more than that many rest */
 #define TH_SERVE_PARK_MS 600000     /* and one that waits for a client's results */
@@ -684,6 +685,8 @@
 #define TH_PAGE_SESSIONS 100                   /* of a page that says no number */
 #define TH_PAGE_SESSIONS_MAX 1000              /* of any page */
 #define TH_USER_MAX 256                        /* name of who a session belongs to */
+#define TH_START_AGAIN_MS 5000                 /* what did not begin when it was to */
+#define TH_MOMENT_MAX_S (3653LL * 86400)       /* from now, that something begins */
 #define TH_METADATA_MAX (64 * TH_KIB)          /* of a session, as JSON */
 #define TH_LIST_SESSIONS 1000                  /* in a list that says no number */
 

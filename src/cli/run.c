@@ -20,7 +20,7 @@
 struct run_options {
 	struct th_common common;
 	struct th_str agent, model, computer, session, base_url, key_file, net, approve, tools,
-	    sandbox, folder, models, more, note;
+	    sandbox, folder, models, more, note, at;
 	int64_t turns;
 	bool json, view, quiet, plan, act;
 };
@@ -83,6 +83,11 @@ static const struct th_option run_options[] = {
 	  "network of its commands and desktop: none (default), host, or hosts with commas",
 	  "host none" },
 	{ "turns", 0, "N", TH_OPTION_INT, AT(turns), "at most N model turns (default: 100)", NULL },
+	{ "at", 0, "TIME", TH_OPTION_TEXT, AT(at),
+	  "at a server: begins the task then (2026-11-27T08:30:00Z, or seconds from now on), "
+	  "prints "
+	  "the session's name and does not wait",
+	  NULL },
 	{ "plan", 0, NULL, TH_OPTION_FLAG, AT(plan),
 	  "plan mode: it looks and changes nothing, until thole resume --act", NULL },
 	RUN_SERVER,
@@ -506,6 +511,7 @@ static int run_there(struct run_options *o, struct th_str task)
 				     .agent = o->agent,
 				     .session_id = o->session,
 				     .message = o->act ? o->note : task,
+				     .at = o->at,
 				     .plan = o->plan,
 				     .act = o->act,
 				     .output = output_of(o),
@@ -541,6 +547,10 @@ static int run_run(const struct th_command *self, int argc, char **argv)
 		return 0;
 	if (code == TH_OK)
 		code = th_remote_find(&o.common, &remote, &err);
+	if (code == TH_OK && !remote && o.at.ptr)
+		code = th_fail(&err, TH_EUSAGE,
+			       "--at is for a server (--server URL): on this machine nobody is "
+			       "there to begin it");
 	if (code == TH_OK && !remote)
 		code = common_setup(&o, &config, &job, &err);
 	if (code == TH_OK)

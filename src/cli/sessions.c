@@ -22,7 +22,7 @@ struct sessions_options {
 static const struct th_option sessions_options[] = {
 	{ "state", 0, "STATE", TH_OPTION_TEXT, offsetof(struct sessions_options, state),
 	  "only sessions in this state",
-	  "idle running waiting paused stopped finished failed stuck limit" },
+	  "idle running waiting paused scheduled stopped finished failed stuck limit" },
 	{ "limit", 'n', "N", TH_OPTION_INT, offsetof(struct sessions_options, limit),
 	  "at most N sessions, the newest (default: all)", NULL },
 	{ "after", 0, "CURSOR", TH_OPTION_TEXT, offsetof(struct sessions_options, after),
@@ -237,7 +237,8 @@ const struct th_command th_command_sessions = {
 	.summary = "the sessions of the log, newest first",
 	.text = "States: idle (nothing asked yet), running, waiting (for a person: thole approve, "
 		"thole reject),\n"
-		"paused (thole resume), stopped, finished, failed, stuck, limit. A session that is "
+		"paused (thole resume), scheduled, stopped, finished, failed, stuck, limit. A "
+		"session that is "
 		"\"running\" while no program runs it was interrupted; thole resume continues it.\n"
 		"\n"
 		"Examples:\n"

@@ -50,3 +50,10 @@ struct th_str th_delegated_by(struct th_str metadata)
 {
 	return th_json_raw_get(metadata, "delegated_by");
 }
+
+int64_t th_start_of(struct th_str metadata)
+{
+	int64_t ms;
+
+	return th_str_i64(th_json_raw_get(metadata, TH_START_MEMBER), &ms) && ms > 0 ? ms : 0;
+}

@@ -105,5 +105,8 @@ void th_call_child(const struct th_call *c, struct th_str parent, struct th_buf 
 /* From a session's metadata: for which session it works, as JSON {session, effect_id, depth};
  * empty: for none. */
 struct th_str th_delegated_by(struct th_str metadata);
+/* The same: when its first task begins, in milliseconds since 1970; 0: at once. */
+#define TH_START_MEMBER "thole_start_ms"
+int64_t th_start_of(struct th_str metadata);
 
 #endif

@@ -22,11 +22,12 @@ static const struct name_row states[] = { TH_STATES(X) };
 /* A state that rests may be left for running by a message or an operator. */
 static const unsigned transitions[TH_STATE_COUNT] = {
 	[TH_STATE_LOADING] = S(IDLE) | S(RUNNING),
-	[TH_STATE_IDLE] = S(RUNNING) | S(PAUSED) | S(STOPPED),
+	[TH_STATE_IDLE] = S(RUNNING) | S(PAUSED) | S(SCHEDULED) | S(STOPPED),
 	[TH_STATE_RUNNING] =
 	    S(WAITING) | S(PAUSED) | S(STOPPED) | S(FINISHED) | S(FAILED) | S(STUCK) | S(LIMIT),
 	[TH_STATE_WAITING] = S(RUNNING) | S(PAUSED) | S(STOPPED) | S(FAILED),
 	[TH_STATE_PAUSED] = S(RUNNING) | S(STOPPED),
+	[TH_STATE_SCHEDULED] = S(RUNNING) | S(PAUSED) | S(STOPPED),
 	[TH_STATE_STOPPED] = S(RUNNING),
 	[TH_STATE_FINISHED] = S(RUNNING),
 	[TH_STATE_FAILED] = S(RUNNING) | S(STOPPED),
@@ -301,12 +302,14 @@ static void release_marks(struct th_session *s)
 enum th_code th_step_begin(struct th_step *st)
 {
 	struct th_session *s = st->s;
+	/* What is said first to one that begins later begins its task, which waits for its time. */
+	bool later = s->state == TH_STATE_SCHEDULED && !s->task_seq;
 	enum th_code code;
 
 	if (s->state == TH_STATE_RUNNING || s->state == TH_STATE_WAITING ||
-	    s->state == TH_STATE_PAUSED)
+	    (th_state_holds(s->state) && !later))
 		return TH_OK;
-	code = th_step_state(st, TH_STATE_RUNNING);
+	code = later ? TH_OK : th_step_state(st, TH_STATE_RUNNING);
 	if (code)
 		return code;
 	th_step_count_anew(st, false);
@@ -422,7 +425,7 @@ static enum th_code on_state_changed(struct th_step *st)
 	struct th_session *s = st->s;
 	struct th_ev_state_changed d;
 	enum th_code code = th_step_parse(st, &d);
-	bool failed = s->state == TH_STATE_FAILED, paused = s->state == TH_STATE_PAUSED;
+	bool failed = s->state == TH_STATE_FAILED, paused = th_state_holds(s->state);
 	int to;
 
 	if (code)
@@ -448,7 +451,7 @@ static enum th_code on_state_changed(struct th_step *st)
 		th_step_hold_reservation(s);
 		th_step_phase(s, TH_TURN_DUE);
 	}
-	if (to == TH_STATE_STOPPED || to == TH_STATE_PAUSED)
+	if (to == TH_STATE_STOPPED || th_state_holds((enum th_state)to))
 		th_step_cancel(st, to == TH_STATE_STOPPED);
 	if (to == TH_STATE_RUNNING) {
 		release_marks(s);

@@ -35,6 +35,7 @@
 	X(RUNNING, "running", 1, "a model request or calls are under way") \
 	X(WAITING, "waiting", 3, "a person must decide or answer")         \
 	X(PAUSED, "paused", 3, "held by an operator")                      \
+	X(SCHEDULED, "scheduled", 3, "its task begins later")              \
 	X(STOPPED, "stopped", 130, "cancelled by an operator")             \
 	X(FINISHED, "finished", 0, "the task is done")                     \
 	X(FAILED, "failed", 1, "the run failed")                           \
@@ -48,6 +49,11 @@ enum th_state { TH_STATES(X) TH_STATE_COUNT };
 const char *th_state_name(enum th_state s);
 int th_state_find(struct th_str name); /* or -1 */
 int th_state_exit(enum th_state s);
+/* Held: what is said is only written down, until it is let go on. */
+static inline bool th_state_holds(enum th_state s)
+{
+	return s == TH_STATE_PAUSED || s == TH_STATE_SCHEDULED;
+}
 bool th_state_allows(enum th_state from, enum th_state to); /* the legal transitions, a table */
 
 /* What to do, in this order.  RECORD … FAIL write an event; the rest act. */

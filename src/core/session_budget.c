@@ -154,7 +154,7 @@ enum th_code th_on_plan(struct th_step *st)
 		return th_fail(st->err, TH_EPROTO,
 			       d.on ? "plan mode is on already" : "this is not plan mode");
 	if (d.on && (s->state == TH_STATE_RUNNING || s->state == TH_STATE_WAITING ||
-		     s->state == TH_STATE_PAUSED))
+		     th_state_holds(s->state)))
 		return th_fail(st->err, TH_EPROTO,
 			       "plan mode begins between tasks, and the session is %s",
 			       th_state_name(s->state));

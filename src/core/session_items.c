@@ -151,7 +151,7 @@ static enum th_code not_now(struct th_step *st)
 
 static bool between_tasks(const struct th_session *s)
 {
-	return th_session_rests(s) && s->state != TH_STATE_WAITING && s->state != TH_STATE_PAUSED &&
+	return th_session_rests(s) && s->state != TH_STATE_WAITING && !th_state_holds(s->state) &&
 	       (s->phase != TH_TURN_CALLS || th_calls_settled(s));
 }
 

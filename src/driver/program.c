@@ -645,7 +645,7 @@ bool th_live_programs_end(struct th_live *l)
 	enum th_state s = l->fold.state;
 	bool any = false;
 
-	for (struct th_program *p = l->programs; p && s != TH_STATE_WAITING && s != TH_STATE_PAUSED;
+	for (struct th_program *p = l->programs; p && s != TH_STATE_WAITING && !th_state_holds(s);
 	     p = p->next)
 		if (p->waited && p->started && !p->over && !p->hook->async && !p->hook->asks)
 			ops->tool_cancel(l->driver->world.ctx,

@@ -248,7 +248,7 @@ static enum th_code may_read(const struct th_live *l, struct th_err *err)
 {
 	enum th_state s = l->fold.state;
 
-	return s == TH_STATE_RUNNING || s == TH_STATE_WAITING || s == TH_STATE_PAUSED
+	return s == TH_STATE_RUNNING || s == TH_STATE_WAITING || th_state_holds(s)
 		   ? TH_OK
 		   : th_fail(err, TH_ECANCELED, TOO_LATE);
 }

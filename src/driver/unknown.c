@@ -35,7 +35,7 @@ static bool parks(const struct th_live *l)
 	enum th_state s = l->fold.state;
 
 	return l->session_config->agent->unknown == TH_UNKNOWN_PARK &&
-	       (s == TH_STATE_RUNNING || s == TH_STATE_WAITING || s == TH_STATE_PAUSED);
+	       (s == TH_STATE_RUNNING || s == TH_STATE_WAITING || th_state_holds(s));
 }
 
 static void write_parked(struct th_live *l, const struct th_call *c, const struct th_ev_outcome *o)

@@ -10,9 +10,10 @@ static const char *status_of(struct th_str state)
 	static const struct {
 		const char *state, *status;
 	} rows[] = {
-		{ "loading", "working" },        { "idle", "working" },
-		{ "running", "working" },        { "paused", "working" },
-		{ "waiting", "input_required" }, { "stopped", "cancelled" },
+		{ "loading", "working" },   { "idle", "working" },
+		{ "running", "working" },   { "paused", "working" },
+		{ "scheduled", "working" }, { "waiting", "input_required" },
+		{ "stopped", "cancelled" },
 	};
 
 	for (size_t i = 0; i < TH_COUNT(rows); i++)

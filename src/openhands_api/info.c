@@ -46,7 +46,8 @@ static const struct {
 } statuses[] = {
 	{ "loading", "running" },   { "idle", "idle" },
 	{ "running", "running" },   { "waiting", "waiting_for_confirmation" },
-	{ "paused", "paused" },     { "stopped", "paused" }, /* and goes on when it is run */
+	{ "paused", "paused" },     { "scheduled", "paused" },
+	{ "stopped", "paused" }, /* and goes on when it is run */
 	{ "finished", "finished" }, { "failed", "error" },
 	{ "limit", "error" },       { "stuck", "stuck" },
 	{ "lost", "error" },

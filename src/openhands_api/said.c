@@ -86,13 +86,16 @@ enum th_code th_oh_said_read(const struct th_json *v, struct th_oh_said *ret, st
 
 static bool is_held(const struct th_hub *h)
 {
-	return thole_session_state(h->session) == THOLE_PAUSED;
+	int state = thole_session_state(h->session);
+
+	return state == THOLE_PAUSED || state == THOLE_SCHEDULED;
 }
 
 int th_oh_say(struct th_hub *h, const struct th_oh_said *m, struct thole_error *err)
 {
 	int before = thole_session_state(h->session), code;
-	bool rests = before != THOLE_RUNNING && before != THOLE_WAITING && before != THOLE_PAUSED;
+	bool rests = before != THOLE_RUNNING && before != THOLE_WAITING && before != THOLE_PAUSED &&
+		     before != THOLE_SCHEDULED;
 
 	if (m->items.len)
 		code = thole_session_items_add(h->session, m->items.ptr, true, err);
@@ -146,6 +149,7 @@ int th_oh_run(struct th_hub *h, bool approves, const char *by, struct thole_erro
 	case THOLE_FINISHED: /* nothing was said that it has not answered */
 		return 0;
 	case THOLE_PAUSED:
+	case THOLE_SCHEDULED:
 	case THOLE_STOPPED:
 	case THOLE_FAILED:
 	case THOLE_STUCK:

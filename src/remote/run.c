@@ -48,6 +48,8 @@ static enum th_code begin(struct th_follow *f)
 	th_jw_kstr(&w, "message", f->job->message);
 	if (f->job->plan)
 		th_jw_kbool(&w, "plan", true);
+	if (f->job->at.len)
+		th_jw_kstr(&w, "start_at", f->job->at);
 	th_jw_object_end(&w);
 	code = th_buf_check(&body, "the task", &f->err);
 	q.body = th_buf_str(&body);
@@ -453,6 +455,29 @@ static int finish(struct th_follow *f, enum th_code code)
 	return f->interrupted ? 130 : exit_code;
 }
 
+/* It is not waited for: its name is all there is to say. */
+static int begin_later(struct th_follow *f, bool exists)
+{
+	struct th_jw w = th_jw(&f->show.out);
+	enum th_code code = exists
+				? th_fail(&f->err, TH_EUSAGE,
+					  "--at is for a new session, and session %s exists", f->id)
+				: begin(f);
+
+	if (code)
+		return th_cli_fail(&f->err);
+	if (f->job->output == TH_OUTPUT_JSON) {
+		th_jw_object(&w);
+		th_jw_kstr(&w, "session_id", th_str_of(f->id));
+		th_jw_object_end(&w);
+	} else {
+		th_buf_add_cstr(&f->show.out, f->id);
+	}
+	th_buf_add_char(&f->show.out, '\n');
+	th_follow_flush(f);
+	return 0;
+}
+
 static int work(struct th_follow *f, bool exists)
 {
 	struct past p;
@@ -460,6 +485,8 @@ static int work(struct th_follow *f, bool exists)
 
 	if (f->job->act)
 		return finish(f, run_act(f));
+	if (f->job->at.len)
+		return begin_later(f, exists);
 	if (f->job->message.len)
 		return finish(f, exists ? run_message(f) : run_new(f));
 	code = load(f, &p);

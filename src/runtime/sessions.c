@@ -520,6 +520,17 @@ static bool left_behind(enum th_state state)
 	       state == TH_STATE_STOPPED;
 }
 
+/* Its time has come, or somebody does not wait for it. */
+static enum th_code begin(struct th_runtime *rt, struct th_handle h, struct th_err *err)
+{
+	const struct th_session *s = th_driver_session(rt->driver, h);
+
+	if (!s->task_seq)
+		return th_fail(err, TH_EPROTO,
+			       "the session begins with a message, and nothing was said yet");
+	return th_driver_set_state(rt->driver, h, TH_STATE_RUNNING, TH_STR("begins"), err);
+}
+
 enum th_code th_runtime_go_on(struct th_runtime *rt, struct th_handle h, bool taken_up,
 			      struct th_err *err)
 {
@@ -528,6 +539,8 @@ enum th_code th_runtime_go_on(struct th_runtime *rt, struct th_handle h, bool ta
 
 	if (taken_up || before == TH_STATE_PAUSED)
 		code = th_driver_resume(rt->driver, h, err);
+	if (!code && before == TH_STATE_SCHEDULED)
+		return begin(rt, h, err);
 	if (!code && left_behind(before))
 		code = th_driver_set_state(rt->driver, h, TH_STATE_RUNNING, TH_STR("resumed"), err);
 	return code;

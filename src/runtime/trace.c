@@ -72,7 +72,7 @@ static void watched_rest(void *ctx, struct th_handle h, const struct th_session 
 	struct th_observer watcher = s->watcher;
 
 	if (!err && fold->task_seq && fold->state != TH_STATE_WAITING &&
-	    fold->state != TH_STATE_PAUSED && fold->state != TH_STATE_IDLE)
+	    !th_state_holds(fold->state) && fold->state != TH_STATE_IDLE)
 		send_trace(s, fold);
 	if (watcher.rest)
 		watcher.rest(watcher.ctx, h, fold, err);

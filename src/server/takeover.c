@@ -69,7 +69,8 @@ static bool was_running(void *ctx, const char *session, struct thole_agent **ret
 	state = th_json_get_str(th_json_root(doc), "state");
 	/* A server always says whose a session is; `thole run` never does. */
 	wanted = th_json_get_str(th_json_root(doc), "user").len > 0 &&
-		 (th_str_is(state, "running") || th_str_is(state, "loading"));
+		 (th_str_is(state, "running") || th_str_is(state, "loading") ||
+		  th_str_is(state, "scheduled"));
 	if (wanted)
 		claim_add(s, th_json_root(doc));
 	return wanted;

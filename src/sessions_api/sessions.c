@@ -14,6 +14,7 @@
 	F(session_create, str, agent, "agent", TH_NONEMPTY, "name of an agent; default: default")  \
 	F(session_create, str, message, "message", TH_NONEMPTY, "what begins the task; without, it waits for one") \
 	F(session_create, bool, plan, "plan", 0, "with message: in plan mode, which changes nothing") \
+	F(session_create, raw, start_at, "start_at", 0, "with message: when the task begins, a time such as \"2026-11-27T08:30:00Z\" or a number of seconds from now on; until then it is scheduled") \
 	F(session_create, str, id, "id", TH_NONEMPTY, "its name; default: a new UUID")             \
 	F(session_create, raw, metadata, "metadata", 0, "an object of the caller's")               \
 	F(session_create, str, computer, "computer", TH_NONEMPTY, "a kind of computer instead of the agent's, or none; GET /api/agents says which") \
@@ -71,14 +72,22 @@ static int begin(struct th_access *a, const char *id, const struct th_served_age
 {
 	const char *metadata = th_api_body_text(b, c->metadata);
 	const char *limits = th_api_body_text(b, c->limits);
-	const char *options[9] = { "id", id, "user", a->user, "fresh", "yes" };
+	const char *options[11] = { "id", id, "user", a->user, "fresh", "yes" };
+	struct th_buf when TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	size_t at = 6;
 	struct thole_agent *agent = NULL;
 	char *workspace = NULL;
 	int code = th_workspace_make(a->server, id, &workspace, err);
 
 	if (metadata) {
-		options[6] = "metadata";
-		options[7] = metadata;
+		options[at++] = "metadata";
+		options[at++] = metadata;
+	}
+	if (c->start_at.len) {
+		if (!th_json_unescape(c->start_at, &when))
+			th_buf_add(&when, c->start_at); /* a number */
+		options[at++] = "start_at";
+		options[at++] = when.failed || memchr(when.ptr, 0, when.len) ? "?" : when.ptr;
 	}
 	if (!code)
 		code = th_served_make(from, workspace, &agent, err);
@@ -115,6 +124,37 @@ static bool is_new(struct th_access *a, const char *id, bool by_key)
 	else /* begun before, under the same key: it is told as it is now */
 		th_http_reply(a->request, 200, "application/json",
 			      TH_STR("Idempotent-Replayed: true\r\n"), row->text);
+	return false;
+}
+
+/* So many as may run at once wait for their time, beside those that run.  False: it was answered,
+ * or the handler is called again. */
+static bool may_wait(struct th_access *a)
+{
+	int64_t max = th_settings_quota(&a->server->settings, a->user).sessions;
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	char limit[24];
+	const char *options[] = { "user",    a->user, "state", "scheduled", "order",
+				  "created", "limit", limit,   NULL };
+	const struct th_found *page;
+	size_t count = 0;
+
+	max = max > 0 ? TH_MIN(max, (int64_t)TH_SERVE_SCHEDULED_MAX) : TH_SERVE_SCHEDULED_MAX;
+	snprintf(limit, sizeof(limit), "%lld", (long long)max);
+	page = th_need_page(&a->needs, options);
+	if (!page)
+		return false;
+	if (page->err) {
+		th_access_error(a, page->err);
+		return false;
+	}
+	if (th_json_parse(page->text, &doc, NULL) == TH_OK)
+		count = th_json_count(th_json_get(th_json_root(doc), "sessions"));
+	if (count < (size_t)max)
+		return true;
+	a->server->metrics.refused_quota++;
+	th_access_wait(a, 429, 60000, "scheduled",
+		       "%lld sessions of yours wait for their time already", (long long)max);
 	return false;
 }
 
@@ -161,7 +201,12 @@ void th_api_sessions_create(struct th_access *a)
 	}
 	if ((key.ptr || c.id.len) && !is_new(a, id, key.ptr != NULL))
 		return;
-	if (!th_quota_begin(a))
+	if (c.start_at.len && !c.message.len) {
+		th_access_fault(a, 400, "invalid_value", "start_at",
+				"what begins later is a message");
+		return;
+	}
+	if (!th_quota_begin(a) || (c.start_at.len && !may_wait(a)))
 		return;
 	code = begin(a, id, from, &c, &b, &session, &err);
 	if (!code && c.message.len) {

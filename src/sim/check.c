@@ -434,7 +434,7 @@ static enum th_code log_event(void *ctx, const struct th_event *ev, const struct
 	if ((ev->kind == TH_EV_STATE_CHANGED &&
 	     th_str_is(th_json_get_str(data, "to"), "running")) ||
 	    (ev->kind == TH_EV_MESSAGE && before != TH_STATE_RUNNING &&
-	     before != TH_STATE_WAITING && before != TH_STATE_PAUSED))
+	     before != TH_STATE_WAITING && !th_state_holds(before)))
 		s->task_turns = 0;
 	count_budget(c, s, ev, data, phase);
 	th_json_free(doc);

@@ -40,6 +40,7 @@ bool th_sim_person_wants(struct th_sim_runtime *r, size_t number, const struct t
 	case TH_STATE_RUNNING:
 		return t->meddling_left > 0 || (c && t->asks);
 	case TH_STATE_PAUSED:
+	case TH_STATE_SCHEDULED:
 		return true;
 	case TH_STATE_STOPPED:
 	case TH_STATE_FINISHED:
@@ -145,6 +146,15 @@ void th_sim_person(struct th_sim_runtime *r, size_t number)
 		else
 			meddle(r, number, h);
 		break;
+	case TH_STATE_SCHEDULED:
+		if (!s->task_seq) {
+			(void)!th_driver_message(r->d, h, TH_STR("do it later"), &err);
+			break;
+		}
+		(void)!th_driver_set_state(
+		    r->d, h, th_sim_chance(&w->random, 8) ? TH_STATE_STOPPED : TH_STATE_RUNNING,
+		    TH_STR("now"), &err);
+		break;
 	case TH_STATE_PAUSED:
 		if (!th_sim_chance(&w->random, 8))
 			(void)!th_driver_resume(r->d, h, &err);
@@ -162,6 +172,9 @@ void th_sim_person(struct th_sim_runtime *r, size_t number)
 		if (th_sim_chance(&w->random, 6) && s->state != TH_STATE_IDLE &&
 		    s->state != TH_STATE_FINISHED)
 			(void)!th_driver_set_state(r->d, h, TH_STATE_RUNNING, TH_STR("go on"),
+						   &err);
+		else if (s->state == TH_STATE_IDLE && th_sim_chance(&w->random, 6))
+			(void)!th_driver_set_state(r->d, h, TH_STATE_SCHEDULED, TH_STR("later"),
 						   &err);
 		else
 			(void)!th_driver_message(r->d, h, TH_STR("do it"), &err);

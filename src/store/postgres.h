@@ -35,7 +35,7 @@
 #include "store/group.h"
 #include "store/pq.h"
 
-#define TH_POSTGRES_VERSION 6
+#define TH_POSTGRES_VERSION 7
 
 /* Whose lease is over at any time: the owner of sessions that were handed over. */
 #define TH_PG_NOBODY "handed-over"
@@ -169,6 +169,10 @@ TH_NODISCARD enum th_code th_postgres_schema(struct th_pq *c, bool create, struc
 	" s.tokens_in, s.tokens_cached, s.tokens_out, s.cost_nano, s.epoch, s.owner,"  \
 	" s.created_ms, s.updated_ms, s.metadata, s.row_crc"
 #define TH_PG_SESSION_COLUMN_COUNT 23
+/* When a session begins (th_start_of), of a row: the same words wherever an index is to be used. */
+#define TH_PG_START                                                                    \
+	"CASE WHEN jsonb_typeof(raw_metadata -> '" TH_START_MEMBER "') = 'number'"     \
+	" THEN (raw_metadata ->> '" TH_START_MEMBER "')::numeric END"
 /* clang-format on */
 
 /* Strings live as long as the result.  What is wrong with it, or NULL. */

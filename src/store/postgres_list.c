@@ -142,7 +142,7 @@ enum th_code th_postgres_list(struct th_store *store, const struct th_session_fi
 	return code;
 }
 
-/* ---- of the dead ---- */
+/* ---- of the dead, and those whose time has come ---- */
 
 enum th_code th_postgres_abandoned(struct th_store *store, th_session_fn *fn, void *ctx,
 				   struct th_err *err)
@@ -156,12 +156,18 @@ enum th_code th_postgres_abandoned(struct th_store *store, th_session_fn *fn, vo
 	if (code != TH_OK)
 		return code;
 	th_pq_arg_i64(&args, TH_FLEET_CLAIM_MAX);
-	/* In any order, so that several nodes that look at once do not meet at each of them. */
+	/* In any order, so that several nodes that look at once do not meet at each of them.  One
+	 * that is to begin may be open somewhere: whoever has it begins it, the others get EBUSY.
+	 */
 	code = th_pq_run(&s->reader,
-			 "SELECT " TH_PG_SESSION_COLUMNS " FROM thole.owners o"
+			 "SELECT * FROM (SELECT " TH_PG_SESSION_COLUMNS " FROM thole.owners o"
 			 " JOIN thole.sessions s ON s.owner = o.owner WHERE s.owner <> ''"
 			 " AND o.expires <= clock_timestamp()"
-			 " AND s.agent_state IN ('running', 'loading') ORDER BY random() LIMIT $1",
+			 " AND s.agent_state IN ('running', 'loading')"
+			 " UNION ALL SELECT " TH_PG_SESSION_COLUMNS " FROM thole.sessions s"
+			 " WHERE s.agent_state = 'scheduled' AND " TH_PG_START
+			 " <= extract(epoch FROM clock_timestamp()) * 1000"
+			 ") AS found ORDER BY random() LIMIT $1",
 			 &args, &r, err);
 	for (int i = 0; i < th_pq_rows(r) && code == TH_OK; i++) {
 		struct th_session_row row;

@@ -173,11 +173,17 @@ static const char *const sixth[] = {
 	"CREATE INDEX doomed_since ON thole.doomed (since)",
 	NULL,
 };
+/* Sessions whose task begins later: in an index by that time, until it has begun. */
+static const char *const seventh[] = {
+	"CREATE INDEX sessions_start ON thole.sessions ((" TH_PG_START "))"
+	" WHERE agent_state = 'scheduled'",
+	NULL,
+};
 /* clang-format on */
 
 /* What leads to version i + 1. */
-static const char *const *const steps[TH_POSTGRES_VERSION] = { first,  second, third,
-							       fourth, fifth,  sixth };
+static const char *const *const steps[TH_POSTGRES_VERSION] = { first, second, third,  fourth,
+							       fifth, sixth,  seventh };
 
 /* 0: there is no schema. */
 static enum th_code version_get(struct th_pq *c, int64_t *ret, struct th_err *err)

@@ -233,8 +233,9 @@ struct th_store_kind {
 	enum th_code (*nodes)(struct th_store *s, struct th_str session_id, th_node_fn *fn,
 			      void *ctx, struct th_err *err);
 
-	/* Sessions that run or are loading and whose owner is dead, TH_FLEET_CLAIM_MAX at most: of
-	 * a store that other machines use.  NULL: who opens the store finds them by itself. */
+	/* Sessions that run or are loading and whose owner is dead, and those that are scheduled
+	 * and whose time has come by the store's clock, TH_FLEET_CLAIM_MAX at most: of a store that
+	 * other machines use.  NULL: who opens the store finds them by itself. */
 	enum th_code (*abandoned)(struct th_store *s, th_session_fn *fn, void *ctx,
 				  struct th_err *err);
 

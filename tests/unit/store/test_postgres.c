@@ -456,7 +456,7 @@ static void rows_are_hot(void **state)
 	    0);
 	assert_int_equal(number(name, "SELECT count(*) FROM pg_index"
 				      " WHERE indrelid = 'thole.sessions'::regclass"),
-			 8);
+			 9);
 	th_store_close(s);
 }
 

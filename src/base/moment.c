@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/moment.h"
+
+#include <stdio.h>
+
+#include "base/limits.h"
+
+#define DAY_S INT64_C(86400)
+
+/* ---- days of the Gregorian calendar; years from 1970 on ---- */
+
+static bool is_leap(int64_t year)
+{
+	return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+}
+
+static int64_t days_in(int64_t year, int64_t month)
+{
+	static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+
+	return days[month - 1] + (month == 2 && is_leap(year));
+}
+
+/* Of the first of January; since 1970. */
+static int64_t days_before(int64_t year)
+{
+	int64_t y = year - 1;
+
+	return 365 * (year - 1970) + (y / 4 - y / 100 + y / 400) - (1969 / 4 - 1969 / 100 + 4);
+}
+
+/* ---- reading ---- */
+
+/* So many digits off the text; -1: there are others. */
+static int64_t number(struct th_str *s, size_t digits)
+{
+	int64_t n = 0;
+
+	if (s->len < digits)
+		return -1;
+	for (size_t i = 0; i < digits; i++) {
+		if (s->ptr[i] < '0' || s->ptr[i] > '9')
+			return -1;
+		n = 10 * n + (s->ptr[i] - '0');
+	}
+	*s = th_str_sub(*s, digits, s->len);
+	return n;
+}
+
+static bool mark(struct th_str *s, char c)
+{
+	if (!s->len || s->ptr[0] != c)
+		return false;
+	*s = th_str_sub(*s, 1, s->len);
+	return true;
+}
+
+/* ".5" as 500; further digits are passed over.  -1: there is none behind the dot. */
+static int64_t fraction_ms(struct th_str *s)
+{
+	int64_t ms = 0, unit = 100;
+
+	if (!mark(s, '.'))
+		return 0;
+	if (!s->len || s->ptr[0] < '0' || s->ptr[0] > '9')
+		return -1;
+	for (; s->len && s->ptr[0] >= '0' && s->ptr[0] <= '9'; unit /= 10) {
+		ms += unit * (s->ptr[0] - '0');
+		*s = th_str_sub(*s, 1, s->len);
+	}
+	return ms;
+}
+
+/* "Z" or "+02:00", in seconds; false: neither. */
+static bool zone(struct th_str *s, int64_t *ret)
+{
+	int64_t sign, hours, minutes;
+
+	*ret = 0;
+	if (mark(s, 'Z') || mark(s, 'z'))
+		return true;
+	sign = mark(s, '+') ? 1 : mark(s, '-') ? -1 : 0;
+	hours = number(s, 2);
+	if (!sign || hours < 0 || hours > 23 || !mark(s, ':'))
+		return false;
+	minutes = number(s, 2);
+	*ret = sign * (hours * 3600 + minutes * 60);
+	return minutes >= 0 && minutes < 60;
+}
+
+static bool read_date(struct th_str s, int64_t *ret_ms)
+{
+	int64_t year, month, day, hour, minute, second, ms, offset, days;
+	bool good;
+
+	year = number(&s, 4);
+	good = mark(&s, '-');
+	month = number(&s, 2);
+	good &= mark(&s, '-');
+	day = number(&s, 2);
+	good &= mark(&s, 'T') || mark(&s, 't') || mark(&s, ' ');
+	hour = number(&s, 2);
+	good &= mark(&s, ':');
+	minute = number(&s, 2);
+	good &= mark(&s, ':');
+	second = number(&s, 2);
+	ms = fraction_ms(&s);
+	good &= zone(&s, &offset) && !s.len;
+	if (!good || year < 1970 || month < 1 || month > 12 || day < 1 ||
+	    day > days_in(year, month) || hour < 0 || hour > 23 || minute < 0 || minute > 59 ||
+	    second < 0 || second > 60 || ms < 0)
+		return false;
+	days = days_before(year) + day - 1;
+	for (int64_t m = 1; m < month; m++)
+		days += days_in(year, m);
+	*ret_ms =
+	    (days * DAY_S + hour * 3600 + minute * 60 + TH_MIN(second, INT64_C(59)) - offset) *
+		1000 +
+	    ms;
+	return true;
+}
+
+enum th_code th_moment_parse(struct th_str text, int64_t now_ms, int64_t *ret_ms,
+			     struct th_err *err)
+{
+	int64_t seconds;
+
+	if (th_str_i64(text, &seconds)) {
+		if (seconds < 0 || seconds > TH_MOMENT_MAX_S)
+			return th_fail(err, TH_EUSAGE, "seconds from now on are 0 to %lld",
+				       (long long)TH_MOMENT_MAX_S);
+		*ret_ms = now_ms + seconds * 1000;
+		return TH_OK;
+	}
+	if (!read_date(text, ret_ms))
+		return th_fail(err, TH_EUSAGE,
+			       "a time is 2026-11-27T08:30:00Z, or seconds from now on");
+	if (*ret_ms - now_ms > TH_MOMENT_MAX_S * 1000)
+		return th_fail(err, TH_EUSAGE, "that is more than %lld days from now",
+			       (long long)(TH_MOMENT_MAX_S / DAY_S));
+	return TH_OK;
+}
+
+void th_moment_print(int64_t ms, char ret[static TH_MOMENT_TEXT_SIZE])
+{
+	int64_t days = TH_MAX(ms, INT64_C(0)) / 1000 / DAY_S,
+		rest = TH_MAX(ms, INT64_C(0)) / 1000 % DAY_S;
+	int64_t year = 1970 + days / 366, month = 1;
+
+	while (year < 9999 && days_before(year + 1) <= days)
+		year++;
+	days -= days_before(year);
+	for (; month < 12 && days >= days_in(year, month); month++)
+		days -= days_in(year, month);
+	snprintf(ret, TH_MOMENT_TEXT_SIZE, "%04d-%02d-%02d %02d:%02d:%02d UTC", (int)year,
+		 (int)month, (int)(days % 100) + 1, (int)(rest / 3600), (int)(rest / 60 % 60),
+		 (int)(rest % 60));
+}
