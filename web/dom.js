@@ -61,6 +61,7 @@ const icons = {
   screen: 'M4 5h16v11H4zM9 20h6M12 16v4',
   file: 'M6 3h8l4 4v14H6zM14 3v4h4',
   out: 'M14 4h6v16h-6M4 12h11M11 8l4 4-4 4',
+  nodes: 'M4 4h16v6H4zM4 14h16v6H4zM8 7h.01M8 17h.01',
   warn: 'M12 4 2.5 20h19zM12 10v5M12 17.5v.01',
 };
 const solid = new Set(['play', 'pause', 'stop']);

@@ -10,6 +10,7 @@ import { replayView } from './replay.js';
 import { moneyView, sessionMoneyView } from './money.js';
 import { compareView } from './compare.js';
 import { filesView } from './files.js';
+import { fleetView } from './fleet.js';
 import { keysDialog, listenForKeys } from './keys.js';
 import { ServerSource } from './source.js';
 
@@ -54,6 +55,7 @@ const routes = [
   [/^\/s\/([^/?]+)\/money$/, (root, [, id]) => { document.title = title('Cost'); return sessionMoneyView(root, new ServerSource(id), { fail, back: `#/s/${encodeURIComponent(id)}` }); }],
   [/^\/s\/([^/?]+)\/files$/, (root, [, id]) => { document.title = title('Files'); return filesView(root, id, { fail, back: `#/s/${encodeURIComponent(id)}` }); }],
   [/^\/money$/, (root) => { document.title = title('Cost and use'); return moneyView(root, { fail, scopes }); }],
+  [/^\/fleet$/, (root) => { document.title = title('Fleet'); return fleetView(root, { fail }); }],
   [/^\/compare\/([^/?]+)\/([^/?]+)$/, (root, [, one, other]) => { document.title = title('Compare'); return compareView(root, new ServerSource(one), new ServerSource(other), { fail }); }],
   [/^\/?$/, (root, _, query) => { document.title = title(''); return sessionsView(root, { waiting, scopes, query }); }],
 ];
@@ -106,7 +108,8 @@ function frame() {
       h('a', { class: 'brand', href: '#/' }, 'thole'),
       h('nav', { 'aria-label': 'Views' }, h('a', { href: '#/' }, icon('list'), h('span', { class: 'label' }, 'Sessions')),
         h('a', { href: '#/waiting' }, icon('hand'), h('span', { class: 'label' }, 'Waiting'), badge),
-        h('a', { href: '#/money' }, icon('chart'), h('span', { class: 'label' }, 'Cost'))),
+        h('a', { href: '#/money' }, icon('chart'), h('span', { class: 'label' }, 'Cost')),
+        scopes.has('admin') ? h('a', { href: '#/fleet' }, icon('nodes'), h('span', { class: 'label' }, 'Fleet')) : null),
       h('div', { class: 'top-end' }, h('span', { class: 'who muted', title: [...scopes].join(', ') }, user), iconButton('keys', 'Keys', { onclick: keysDialog, 'aria-keyshortcuts': '?' }), themeButton,
         iconButton('out', 'Log out', { onclick: () => logout().then(() => ask(), (e) => toast(`${e.message}.`, true)) }))),
     h('div', { id: 'view' }));
