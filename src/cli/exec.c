@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "executor/executor.h"
 #include "executor/gate.h"
+#include "io/files.h"
 
 struct exec_options {
 	struct th_str listen, cert, key, ca;
@@ -58,6 +59,7 @@ static int run_exec(const struct th_command *self, int argc, char **argv)
 					      .key = o.key.ptr,
 					      .ca = o.ca.ptr,
 					      .quiet = o.quiet };
+	th_fds_raise(); /* two for each connection */
 	code = th_exec_gate(&gate, &err);
 	return code ? th_cli_fail(&err) : 0;
 }

@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -217,17 +216,6 @@ static void on_failure(void *ctx, const struct th_err *err)
 
 /* ---- start ---- */
 
-/* Ten thousand streams are ten thousand descriptors. */
-static void raise_descriptors(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
 static enum th_code new_runtime(struct process *p, struct th_err *err)
 {
 	const struct serve_options *o = p->o;
@@ -413,7 +401,7 @@ static int run_serve(const struct th_command *self, int argc, char **argv)
 	if (o.sandbox.len && !th_str_is(o.sandbox, "off"))
 		return th_cli_die(2, "--sandbox can only be off");
 	th_arena_init(&p.memory, TH_MIB);
-	raise_descriptors();
+	th_fds_raise(); /* ten thousand streams are ten thousand descriptors */
 	(void)signal(SIGPIPE, SIG_IGN);
 	status = serve(&p);
 	stop(&p);

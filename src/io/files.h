@@ -80,6 +80,8 @@ TH_NODISCARD enum th_code th_open_beneath(int dir_fd, struct th_str path, int fl
 /* close() that takes -1 and keeps errno; sets *fd to -1.  For TH_CLEANUP too. */
 void th_fd_close(int *fd);
 TH_NODISCARD enum th_code th_fd_nonblock(int fd, struct th_err *err);
+/* This process may open as many as the system lets it. */
+void th_fds_raise(void);
 
 /* TH_ENOENT, TH_EEXIST, TH_EPERM, TH_ELIMIT (full disk, descriptors), TH_ECONN … else TH_EIO. */
 enum th_code th_code_of_errno(int errnum);

@@ -52,9 +52,9 @@
 
 #include "base/field.h"
 
-#define TH_EXEC_PROTOCOL                                                                           \
-	1                    /* version of these messages: both ends of a connection have the same \
-			      */
+/* Version of these messages: both ends of a connection have the same.  2: input, and what answers
+ * a question of a program. */
+#define TH_EXEC_PROTOCOL 2
 #define TH_EXEC_TOKEN_LEN 32 /* hex digits: what a hello proves itself with */
 
 /* ---- requests of a runtime ---- */

@@ -7,6 +7,7 @@ Each machine is a node with folders of state and sockets of its own, and a gate 
 import json
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import socket
@@ -294,10 +295,10 @@ class Executors(WithNodes):
             except ConnectionError:
                 pass
         scope = "postgres:" + self.postgres.url()  # th_store_scope
-        hello = {"op": "hello", "session": "one", "epoch": 1, "token": "", "scope": scope, "protocol": 1}
+        hello = {"op": "hello", "session": "one", "epoch": 1, "token": "", "scope": scope, "protocol": 2}
         for change, code, words in (
                 ({"op": "run"}, "protocol", "hello comes first"), ({"session": ""}, "protocol", "names the session"), ({"scope": ""}, "protocol", "names the session"),
-                ({"epoch": 0}, "denied", "only look on"), ({"protocol": 7}, "unsupported", "version 7 of the protocol"),
+                ({"epoch": 0}, "denied", "only look on"), ({"protocol": 7}, "unsupported", "version 7 of the protocol"), ({"protocol": 1}, "unsupported", "version 1 of the protocol"),
                 ({"session": "two"}, "not_found", "no executor of session two"), ({"scope": scope + "x"}, "not_found", "no executor"), ({"session": None}, None, "session")):
             answer = Connection(self, gate).ask({**hello, **change})
             self.assertEqual(answer["op"], "error", answer)
@@ -314,6 +315,26 @@ class Executors(WithNodes):
                             "arguments": {"command": "echo stale >> made"}})
         self.assertEqual((answer["op"], answer["code"]), ("error", "fenced"), answer)
         self.assertEqual(self.made(), ["x\n"])
+
+    def test_as_many_as_there_may_be(self):
+        """TH_EXEC_GATE_MAX connections, the next one is closed at once, and there is room again when one ends."""
+        most = 4096
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if hard < 2 * most + 100:
+            self.skipTest("this machine has not so many descriptors")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        gate, _ = self.machine("n1")
+        place = ("127.0.0.1", int(gate.place.rsplit(":", 1)[1]))
+        held = [socket.create_connection(place, timeout=house.SECONDS) for _ in range(most)]
+        with socket.create_connection(place, timeout=house.SECONDS) as one_more:
+            self.assertEqual(one_more.recv(1), b"")
+        self.wait_for(lambda: "refused: %d connections are open" % most in gate.said())
+        self.assertEqual(gate.said().count("refused: "), 1)
+        held.pop().close()
+        self.wait_for(lambda: Connection(self, gate).ask({"op": "run"})["op"] == "error")
+        for s in held:
+            s.close()
 
     def test_settings(self):
         at = self.certificates
