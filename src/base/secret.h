@@ -4,7 +4,7 @@
  *
  * The struct is opaque and no function turns it into a th_str but
  * th_secret_expose, which only who sends a value where it belongs may call
- * (io/fetch_request.c, the server's comparison; for an agent's secrets the messages
+ * (io/fetch_request.c, store/s3.c, the server's comparison; for an agent's secrets the messages
  * to its executor and its egress), and who keeps it from going elsewhere
  * (base/mask.c).  Memory is wiped on free.
  */
