@@ -16,6 +16,7 @@
  * called from outside curl.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <sys/epoll.h>
 
 #include "io/fetch_internal.h"
@@ -426,12 +427,18 @@ size_t th_fetch_count(const struct th_fetcher *f)
 
 /* ---- the fetcher ---- */
 
+static bool curl_started;
+
+static void start_curl(void)
+{
+	curl_started = curl_global_init(CURL_GLOBAL_NOTHING) == CURLE_OK;
+}
+
 enum th_code th_fetcher_new(struct th_loop *l, struct th_fetcher **ret, struct th_err *err)
 {
-	static bool initialised;
-	if (!initialised && curl_global_init(CURL_GLOBAL_NOTHING))
+	static pthread_once_t once = PTHREAD_ONCE_INIT; /* stores have fetchers on other threads */
+	if (pthread_once(&once, start_curl) || !curl_started)
 		return th_fail(err, TH_EIO, "libcurl does not start");
-	initialised = true;
 	struct th_fetcher *f = (struct th_fetcher *)th_alloc(sizeof(*f));
 	f->loop = l;
 	f->ready_fd = epoll_create1(EPOLL_CLOEXEC);
