@@ -113,7 +113,7 @@ int main(int argc, char **argv)
 	struct th_store_options options = { .create = true };
 	struct log *logs = th_alloc(count * sizeof(*logs));
 	struct th_session_row *rows = th_alloc(count * sizeof(*rows));
-	enum th_code *codes = th_alloc(count * sizeof(*codes));
+	struct th_err *errs = th_alloc(count * sizeof(*errs));
 	struct th_str *ids = th_alloc(count * sizeof(*ids));
 	char dir[4096], url[4200], command[4200], *data = th_alloc(size + 1);
 	struct th_verify_report report;
@@ -147,7 +147,7 @@ int main(int argc, char **argv)
 		die("open", &err);
 	th_arena_init(&arena, (size_t)1 << 30);
 	start = bench_wall_us();
-	if (c.s->kind->lease_many(c.s, ids, count, &arena, rows, codes, &err))
+	if (c.s->kind->lease_many(c.s, ids, count, false, &arena, rows, errs, &err))
 		die("lease", &err);
 	lease = bench_wall_us() - start;
 	start = bench_wall_us();
