@@ -313,6 +313,46 @@ static bool outlives(const struct th_condense_plan *p, const struct oh_case *c,
 	return true;
 }
 
+/* Is the event gone by what the case says? */
+static bool is_out_there(const struct history *h, size_t i, const struct th_json *want)
+{
+	const struct th_json *view = th_json_get(want, "view");
+	struct th_json_iter it =
+	    th_json_iter(view ?: th_json_get(th_json_get(want, "condensation"), "forgotten"));
+
+	while (th_json_next(&it))
+		if (view ? th_str_eq(th_json_str(it.val), h->names[i])
+			 : th_json_int(it.val, -1) == h->ids[i])
+			return !view;
+	return view != NULL;
+}
+
+/* Upstream cuts between a call and its result, or leaves out the newest of both.  Ours keeps both
+ * or none, and all else is as there. */
+static bool parts_pairs(const struct history *h, const struct th_condense_plan *p,
+			const struct th_json *want)
+{
+	bool parts = false;
+
+	for (size_t i = 0; i < h->t.count; i++) {
+		const struct th_transcript_item *item = &h->t.list[i];
+		size_t other = i;
+
+		for (size_t k = 0; item->call_id.len && k < h->t.count; k++)
+			if (k != i && th_str_eq(h->t.list[k].call_id, item->call_id))
+				other = k;
+		if (is_out(p, i) != is_out(p, other))
+			return false;
+		if (is_out(p, i) == is_out_there(h, i, want))
+			continue;
+		if (other == i || (is_out_there(h, i, want) == is_out_there(h, other, want) &&
+				   TH_MAX(i, other) + 1 < h->t.count))
+			return false;
+		parts = true;
+	}
+	return parts;
+}
+
 /* What was condensed before: in these cases the events that `llm` leaves out. */
 static void condense_before(struct history *h, const struct th_condenser *row,
 			    const struct th_agent_condenser *own, const struct th_json *events)
@@ -359,7 +399,7 @@ bool oh_condenser_v0(const struct oh_case *c, struct th_buf *found)
 	struct th_condense input = { .options = &compact, .summary = TH_STR("S") };
 	const struct th_condenser *row = row_of(name, th_json_count(events), &own);
 	struct th_condense_plan p;
-	bool rolling, good;
+	bool rolling, good, due;
 
 	if (!name.len)
 		return oh_condenser_made(c, found);
@@ -376,7 +416,10 @@ bool oh_condenser_v0(const struct oh_case *c, struct th_buf *found)
 	th_condense_plan_init(&p, &input, false);
 	rolling = row->due && row != &th_condenser_recent && row != &th_condenser_observation &&
 		  row != &th_condenser_browser;
-	if (!rolling || th_condenser_due(&compact, input.reasons, h->t.count, h->t.count))
+	due = !rolling || th_condenser_due(&compact, input.reasons, h->t.count, h->t.count);
+	if (row == &th_condenser_window) /* on a request only */
+		due = h->asked;
+	if (due)
 		th_condense_plan_by(&p, row, &own);
 	(void)th_condense_plan_settle(&p);
 	if (th_json_get(c->expected, "view"))
@@ -387,6 +430,9 @@ bool oh_condenser_v0(const struct oh_case *c, struct th_buf *found)
 	if (!good && same_once(th_json_get(c->expected, "view"), th_buf_str(found))) {
 		th_buf_clear(found);
 		th_buf_add_cstr(found, OH_DEVIATES "each is there once");
+	} else if (!good && parts_pairs(h, &p, c->expected)) {
+		th_buf_clear(found);
+		th_buf_add_cstr(found, OH_DEVIATES "a call stays with its result");
 	} else if (!good) {
 		(void)outlives(&p, c, found);
 	}
