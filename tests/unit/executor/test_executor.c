@@ -992,14 +992,14 @@ static void strange_clients_do_no_harm(void **state)
 	th_pipe_deinit(&p);
 	/* Who cannot read the token is nobody; what calls itself harmless is not believed. */
 	struct th_buf token = TH_BUF_INIT(64);
-	char hello[160];
+	char hello[200];
 	th_executor_announced(path_of(""), NULL, &token);
 	assert_int_equal(token.len, TH_EXEC_TOKEN_LEN);
 	for (int good = 0; good < 2; good++) {
-		snprintf(
-		    hello, sizeof(hello),
-		    "{\"op\":\"hello\",\"session\":\"session 1\",\"epoch\":1,\"token\":\"%s\"}",
-		    good ? token.ptr : "0123456789abcdef0123456789abcdef");
+		snprintf(hello, sizeof(hello),
+			 "{\"op\":\"hello\",\"session\":\"session 1\",\"epoch\":1,\"protocol\":%d,"
+			 "\"token\":\"%s\"}",
+			 TH_EXEC_PROTOCOL, good ? token.ptr : "0123456789abcdef0123456789abcdef");
 		th_pipe_init(&p, -1);
 		assert_int_equal(th_pipe_connect(&p, path_of("socket"), NULL), TH_OK);
 		assert_int_equal(th_pipe_write(&p, th_str_of(hello), TH_STR(""), 1000, NULL),
