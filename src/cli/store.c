@@ -114,9 +114,8 @@ static int run_store(const struct th_command *self, int argc, char **argv)
 
 const struct th_command th_command_store = {
 	.name = "store",
-	.operands = "check | migrate | copy FROM TO | blobs [PLACE] | clean",
-	.summary =
-	    "check a whole log, raise it to this version, copy it, choose where its blobs are",
+	.operands = "check|migrate|copy FROM TO|blobs [PLACE]|clean",
+	.summary = "check a log, raise it to this version, copy it, place its blobs",
 	.text = "check reads every stored byte and compares it with its digest. migrate brings the "
 		"tables of an older\n"
 		"version to this one, or makes them; it never goes back. copy writes the sessions "

@@ -114,6 +114,9 @@ class Terminals(serving.Served):
         view.type("C-c")
         # What is typed before that has ended it is for it, and not run.
         self.wait_for(lambda: view.type("touch back") or (self.work / "t" / "back").exists())
+        # The last of them has ended before the agent goes on.
+        view.type("echo $((40 + 2)) is all")
+        view.until_text("42 is all")
         for bad in ("", "x" * 5000, "a\0b"):
             view.type(bad)
             self.assertEqual(view.until(is_type("refused"))["code"], "usage")
@@ -124,7 +127,8 @@ class Terminals(serving.Served):
         inputs = [e for e in events if e["kind"] == "input"]
         typed = [e["data"]["arguments"]["command"] for e in inputs]
         self.assertEqual(typed[:5], ["echo \"he sees $X\"; read -p 'name? ' Y; cat", "Ann", "echoed by cat", "C-c", "touch back"])
-        self.assertEqual(set(typed[5:]) | {"touch back"}, {"touch back"})
+        self.assertEqual(set(typed[5:-1]) | {"touch back"}, {"touch back"})
+        self.assertEqual(typed[-1], "echo $((40 + 2)) is all")
         self.assertEqual({(e["source"], e["data"]["by"], e["data"]["tool"]) for e in inputs}, {("user", "alice", "bash")})
         self.assertEqual([e["data"]["status"] for e in events if e["kind"] == "input_done"], ["done"] * len(inputs))
         self.assertIn("agent Ann\n[The command completed with exit code 0.]",

@@ -3,8 +3,8 @@
  * answers.h - for the targets of the wires' decoders: any bytes as a body,
  * whole and in pieces, must give the same answer, and be heard the same.
  */
-#ifndef TESTS_FUZZ_MODELS_ANSWERS_H
-#define TESTS_FUZZ_MODELS_ANSWERS_H
+#ifndef TESTS_FUZZ_PROVIDERS_ANSWERS_H
+#define TESTS_FUZZ_PROVIDERS_ANSWERS_H
 
 #include <stdlib.h>
 
@@ -17,7 +17,7 @@ static void hear(void *ctx, enum th_delta_kind kind, size_t index, struct th_str
 {
 	struct th_buf *out = ctx;
 
-	assert(kind <= TH_DELTA_REFUSAL && index < SIZE_MAX && text.len > 0);
+	assert(kind <= TH_DELTA_SEALED && index < SIZE_MAX && text.len > 0);
 	th_buf_add(out, text);
 }
 
