@@ -19,7 +19,7 @@
 
 #include "io/clock.h"
 #include "io/loop.h"
-#include "store/store.h"
+#include "stores/stores.h"
 
 #define EVENTS 8 /* of one append at most */
 

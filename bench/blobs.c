@@ -11,7 +11,7 @@
 #include "bench.h"
 
 #include "io/clock.h"
-#include "store/store.h"
+#include "stores/stores.h"
 
 #define COUNT_MAX 64
 

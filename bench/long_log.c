@@ -19,7 +19,7 @@
 #include "core/session.h"
 #include "events/event.h"
 #include "io/clock.h"
-#include "store/store.h"
+#include "stores/stores.h"
 
 #define ID "long"
 

@@ -8,7 +8,7 @@
  */
 #include "bench.h"
 
-#include "store/pq.h"
+#include "postgres/pq.h"
 
 #define COLUMNS_BYTES 150 /* of an event's other columns */
 

@@ -17,6 +17,7 @@
 
 #include "io/clock.h"
 #include "runtime/runtime.h"
+#include "stores/stores.h"
 
 #define TURNS 4
 #define EVENTS (2 + 5 * TURNS)

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "io/clock.h"
-#include "store/store.h"
+#include "stores/stores.h"
 
 #define GROUP 500 /* sessions in one commit */
 

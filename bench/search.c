@@ -14,6 +14,7 @@
 
 #include "io/clock.h"
 #include "store/search.h"
+#include "stores/stores.h"
 
 #define GROUP 1000
 

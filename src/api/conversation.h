@@ -11,7 +11,7 @@
 
 #include "api/api.h"
 #include "forms/openhands_write.h"
-#include "store/reader.h"
+#include "stores/reader.h"
 
 struct thole_conversation {
 	struct thole_runtime *rt;

@@ -22,6 +22,7 @@
 #include "io/clock.h"
 #include "io/files.h"
 #include "runtime/runtime.h"
+#include "stores/stores.h"
 
 #define NOBODY 65534
 

@@ -32,6 +32,7 @@
 #include "io/detach.h"
 #include "io/files.h"
 #include "runtime/runtime.h"
+#include "stores/stores.h"
 
 #define NOBODY 65534
 #define SCREEN_MS 5000 /* for Xvfb to say its number */

@@ -20,6 +20,7 @@
 #include "io/net_space.h"
 #include "io/sandbox.h"
 #include "profiles/compose.h"
+#include "stores/stores.h"
 
 struct doctor_options {
 	struct th_common common;

@@ -15,6 +15,7 @@
 #include "config/script.h"
 #include "io/files.h"
 #include "remote/remote.h"
+#include "stores/stores.h"
 #include "tools/tool.h"
 
 struct run_options {

@@ -13,6 +13,7 @@
 #include "io/clock.h"
 #include "models/model.h"
 #include "runtime/runtime.h"
+#include "stores/stores.h"
 
 #define ANSWER_MAX 1024 /* of a person at the prompt */
 

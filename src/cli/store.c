@@ -3,6 +3,7 @@
 #include "cli/store.h"
 
 #include "admin/copy.h"
+#include "stores/stores.h"
 
 static const struct th_option store_options[] = {
 	{ "over", 0, "BYTES", TH_OPTION_INT, offsetof(struct th_store_command, over),

@@ -10,6 +10,7 @@
 
 #include "base/field.h"
 #include "base/text.h"
+#include "stores/stores.h"
 
 #define PREFIX_MIN 4  /* bytes of a session's name that stand for all of it */
 #define NAMES_MAX 64  /* that are looked at for the one that may be meant */

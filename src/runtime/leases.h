@@ -9,7 +9,7 @@
 #ifndef TH_RUNTIME_LEASES_H
 #define TH_RUNTIME_LEASES_H
 
-#include "store/reader.h"
+#include "stores/reader.h"
 
 struct th_leases;
 struct th_lease;

@@ -3,7 +3,7 @@
  * own_tools.c - tools of the runtime itself: `history` finds again what the model
  * no longer sees, `notes` keeps what it wants to see for good.
  *
- * history reads the store beside the loop (store/reader.h).  notes does nothing
+ * history reads the store beside the loop (stores/reader.h).  notes does nothing
  * here: the fold keeps what the call says (core/restated.h), in the transaction of its
  * outcome.
  */

@@ -14,6 +14,7 @@
 #include "io/role.h"
 #include "runtime/mcp.h"
 #include "runtime/screen.h"
+#include "stores/stores.h"
 
 struct th_runtime_session *th_runtime_find(struct th_runtime *rt, uint32_t index,
 					   uint32_t generation)

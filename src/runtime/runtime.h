@@ -12,8 +12,8 @@
 #include "config/config.h"
 #include "driver/driver.h"
 #include "io/loop.h"
-#include "store/reader.h"
 #include "store/store.h"
+#include "stores/reader.h"
 
 struct th_runtime;
 

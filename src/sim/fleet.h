@@ -3,7 +3,7 @@
  * fleet.h - nodes on one database, drawn from a seed: leases by the database's
  * clock, epochs, hand-overs, and everything that goes wrong between them.
  *
- * A model of what store/postgres* and the runtime agree on, on virtual time: a
+ * A model of what postgres/ and the runtime agree on, on virtual time: a
  * database that commits or does not say whether it did, nodes whose clocks run
  * apart and are minutes off, that freeze, die, drain and lose their network.
  * An effect is a line in a ledger outside.  Checked at each step: a session's

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * common.h - what the kinds of stores share: the contract of an append, and
- * the sentences.  Only store/ includes it.
+ * the sentences.  Only they and stores/ include it.
  */
 #ifndef TH_STORE_COMMON_H
 #define TH_STORE_COMMON_H
@@ -60,7 +60,5 @@ void th_verify_blame(struct th_verify_report *r, const char *table, const char *
 		     const char *what, ...);
 struct th_shown th_session_key(struct th_str session_id); /* "session a1" */
 struct th_shown th_event_key(struct th_str session_id, uint64_t seq);
-
-extern const struct th_store_kind th_store_sqlite, th_store_postgres, th_store_memory;
 
 #endif

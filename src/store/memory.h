@@ -12,6 +12,8 @@
 
 #include "store/store.h"
 
+extern const struct th_store_kind th_store_memory;
+
 /* Batches given to `commit` whose callback has not come. */
 size_t th_memory_pending(const struct th_store *s);
 /* Carries out the oldest of them and calls back; false when there is none. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store.h - where logs live: one kind = one file = one row of th_store_kinds.
+ * store.h - where logs live: what every kind of store promises.  Which kinds
+ * there are, and how one is opened, is in stores/stores.h.
  *
  * A store keeps three tables: sessions, events, blobs.  Writing goes through
  * batches: everything that one turn of the loop produced, for all sessions, in
  * one transaction, made durable in a worker; the loop is told when it is.
- * Reading is synchronous; store/reader.h has reads that do not block the loop.
+ * Reading is synchronous; stores/reader.h has reads that do not block the loop.
  *
  * Fencing: a session has an epoch and an owner.  Taking a lease raises the
  * epoch, and so does releasing it; an append whose epoch is not the current one
@@ -184,7 +185,7 @@ struct th_store_kind {
 	const char *scheme, *summary; /* "sqlite": sqlite:PATH */
 	/* All its handles belong to one thread: the store is this process's memory.  Otherwise a
 	 * second handle, opened read_only, may be used on another thread at the same time, and it
-	 * sees every commit whose callback has come (store/reader.h). */
+	 * sees every commit whose callback has come (stores/reader.h). */
 	bool single;
 	const char *also; /* another name of the scheme; NULL: none */
 	/* See th_store_scope; NULL: as the url is. */
@@ -292,29 +293,12 @@ struct th_store {
 	const struct th_store_kind *kind;
 };
 
-extern const struct th_store_kind *const th_store_kinds[]; /* NULL-terminated */
-
 /* What an event may mean by a hash of 64 hexadecimal digits in its data: every blob that it names,
  * and other digests. */
 typedef enum th_code th_hash_fn(void *ctx, const struct th_digest *hash, struct th_err *err);
 enum th_code th_hashes_in(struct th_str text, th_hash_fn *fn, void *ctx, struct th_err *err);
 
-/* url: "sqlite:PATH", "postgres://…", "memory:".  TH_EUSAGE names the known schemes. */
-TH_NODISCARD enum th_code th_store_open(struct th_str url, const struct th_store_options *options,
-					struct th_store **ret, struct th_err *err);
 struct th_store *th_store_close(struct th_store *s); /* takes NULL, returns NULL */
 bool th_store_holds(struct th_store *s);
-
-/* The URL without what is secret, for messages. */
-void th_store_show(struct th_str url, struct th_buf *out);
-/* Does it have a password in it? */
-bool th_store_has_secret(struct th_str url);
-
-/*
- * What this machine calls the store, appended: the same however the url spells it (another folder,
- * a link), and also before it is there.  One of this process alone has a name that no other process
- * has.  Its sessions' executors are found by it.
- */
-TH_NODISCARD enum th_code th_store_scope(struct th_str url, struct th_buf *out, struct th_err *err);
 
 #endif

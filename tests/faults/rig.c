@@ -13,6 +13,7 @@
 #include "io/clock.h"
 #include "io/loop.h"
 #include "runtime/runtime.h"
+#include "stores/stores.h"
 
 #define TICKETS 8
 

@@ -15,7 +15,7 @@
 #include "io/clock.h"
 #include "io/files.h"
 #include "runtime/runtime.h"
-#include "store/store.h"
+#include "stores/stores.h"
 #include "torture.h"
 
 #define ROUNDS_MAX 40  /* commands until the task is done */

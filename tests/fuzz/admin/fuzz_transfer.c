@@ -7,6 +7,7 @@
 #include "admin/verify.h"
 #include "base/text.h"
 #include "runtime/runtime.h"
+#include "stores/stores.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

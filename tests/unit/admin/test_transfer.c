@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "core/session.h"
 #include "runtime/runtime.h"
+#include "stores/stores.h"
 
 static struct th_err err;
 

@@ -6,7 +6,7 @@
 #include "unit.h"
 
 #include "io/loop.h"
-#include "store/store.h"
+#include "stores/stores.h"
 
 #define LAB_EVENTS_MAX 64
 
