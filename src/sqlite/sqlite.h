@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sqlite.h - the SQLite store, shared by its files: sqlite.c (opening), db.c (one
- * connection), write.c, lease.c, recent.c, mark.c, wal.c, read.c, verify.c, sums.c, text.c,
- * usage.c, remove.c, sweep.c.  Only these include it.
+ * sqlite.h - the SQLite store, shared by its files: sqlite.c (the store), open.c (a
+ * connection), db.c (its statements), columns.c, write.c, lease.c, recent.c, mark.c, wal.c,
+ * read.c, verify.c, sums.c, text.c, usage.c, remove.c, sweep.c.  Only these include it.
  *
  * Tables: sessions (in the order in which they began), events, blobs,
  * recent (what is newer than the rows of sessions: recent.c), usage (sums:
