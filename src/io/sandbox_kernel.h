@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sandbox_kernel.h - landlock, seccomp and idmapped mounts for sandbox.c;
+ * sandbox_kernel.h - landlock, seccomp and idmapped mounts for sandbox*.c;
  * nobody else includes this.
  */
 #ifndef TH_IO_SANDBOX_KERNEL_H

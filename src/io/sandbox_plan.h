@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sandbox_plan.h - what sandbox.c prepares and child.c uses between fork and
+ * sandbox_plan.h - what sandbox*.c prepares and child.c uses between fork and
  * exec; nobody else includes this.
  */
 #ifndef TH_IO_SANDBOX_PLAN_H
@@ -14,6 +14,8 @@
 /* Where the child of a namespaced plan must have these; mapped descriptors stay below. */
 #define TH_PLAN_FD_FILTER 200
 #define TH_PLAN_FD_STATUS 201
+
+#define TH_SANDBOX_NOBODY 65534
 
 #define TH_PLAN_ARGS_MAX 1024
 #define TH_PLAN_SHOWN_MAX 16
