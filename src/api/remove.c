@@ -87,6 +87,8 @@ int thole_runtime_delete(struct thole_runtime *rt, const char *session_id, const
 	bad = th_api_check_user(store, session_id, user, &e);
 	bad = bad ?: th_api_named_removed(rt, session_id, &e);
 	bad = bad ?: check_open(rt, session_id, &open, &e);
+	if (!bad)
+		th_runtime_give_back_now(rt->rt, th_str_of(session_id));
 	bad = bad ?: th_session_remove(store, store, th_str_of(session_id), &gone, &e);
 	if (bad)
 		return th_api_out(bad, &e, err);
@@ -137,6 +139,10 @@ static enum th_code removal_then(struct th_api_work *w, bool *ret_again, struct 
 
 	if (!r->begun) {
 		*ret_again = true;
+		th_api_sessions_reap(r->rt);
+		/* What was closed just now is given back first, and this looked at again then. */
+		if (th_runtime_gives_back(r->rt->rt, th_str_of(r->id)))
+			return TH_OK;
 		return removal_begin(r, err);
 	}
 	/* What it still had to write is refused by the store, and it is lost by that. */

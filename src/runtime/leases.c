@@ -34,7 +34,7 @@ struct th_leases {
 	struct queue again;             /* could not be given back just now */
 	struct th_timer timer;          /* for these */
 	const struct th_lease *awaited; /* by th_lease_take_now */
-	bool ending;
+	bool ending, telling;           /* telling: who waited for the job that is over */
 	/* The thread's while `asked`. */
 	struct th_read job;
 	bool asked;
@@ -202,10 +202,12 @@ static void on_done(struct th_read *job, enum th_code code, const struct th_err 
 	struct th_lease *ask;
 
 	(void)code, (void)err;
+	l->telling = true;
 	while ((ask = queue_take(&l->giving)))
 		given(l, ask);
 	while ((ask = queue_take(&l->taking)))
 		taken(l, ask);
+	l->telling = false;
 	l->asked = false;
 	th_arena_reset(&l->memory);
 	begin(l);
@@ -277,6 +279,7 @@ void th_lease_take_now(struct th_lease *ask)
 {
 	struct th_leases *l = ask->all;
 
+	assert(!l->telling);
 	l->awaited = ask;
 	while (l->awaited)
 		th_reader_finish(&l->job); /* and the next one begins */
@@ -300,6 +303,28 @@ void th_lease_give(struct th_leases *l, const struct th_held *held)
 	ask->hand_over = held->hand_over;
 	queue_add(&l->give, ask);
 	begin(l);
+}
+
+static bool has(const struct queue *q, struct th_str id)
+{
+	for (const struct th_lease *ask = q->first; ask; ask = ask->next)
+		if (th_str_eq(id_of(ask), id))
+			return true;
+	return false;
+}
+
+bool th_lease_gives(const struct th_leases *l, struct th_str id)
+{
+	return has(&l->give, id) || has(&l->giving, id) || has(&l->again, id);
+}
+
+void th_lease_give_now(struct th_leases *l, struct th_str id)
+{
+	while (th_lease_gives(l, id)) {
+		if (!l->asked)
+			on_timer(l); /* it could not be given back, and is tried again */
+		th_reader_finish(&l->job);
+	}
 }
 
 /* ---- life ---- */

@@ -27,7 +27,8 @@ struct th_leases *th_leases_free(struct th_leases *l);
 /* The ask lives until `done`, or th_lease_drop. */
 struct th_lease *th_lease_take(struct th_leases *l, struct th_str id, th_leased_fn *done,
 			       void *ctx);
-/* For who cannot wait: `done` is called before this returns. */
+/* For who cannot wait: `done` is called before this returns.  Not to be called from a `done`: the
+ * job whose end it waits for is the one that tells it. */
 void th_lease_take_now(struct th_lease *ask);
 /* `done` is not called; what was taken meanwhile is given back. */
 void th_lease_drop(struct th_lease *ask);
@@ -35,5 +36,10 @@ void th_lease_drop(struct th_lease *ask);
 /* One that is not held any more is passed over.  A database that cannot be reached is asked again,
  * TH_LEASE_GIVE_TRIES times; after that the session is free when this process ends. */
 void th_lease_give(struct th_leases *l, const struct th_held *held);
+
+/* Is this session still to be given back?  Until it was, its name is not used for another one,
+ * whose first epoch may be the same. */
+bool th_lease_gives(const struct th_leases *l, struct th_str id);
+void th_lease_give_now(struct th_leases *l, struct th_str id); /* for who cannot wait */
 
 #endif

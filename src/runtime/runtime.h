@@ -105,6 +105,11 @@ TH_NODISCARD enum th_code th_runtime_take_up(struct th_runtime *rt,
 					     const struct th_observer *observer, th_ready_fn *ready,
 					     void *ctx, struct th_err *err);
 
+/* A session that was closed is given back beside the loop.  Is it still to be?  Before its name is
+ * free for another one, it has to be over. */
+bool th_runtime_gives_back(const struct th_runtime *rt, struct th_str session_id);
+void th_runtime_give_back_now(struct th_runtime *rt, struct th_str session_id);
+
 /* One whose lease was taken for a session that is not begun after all; `from_dead`: whoever looks
  * next may try. */
 void th_runtime_give_leased(struct th_runtime *rt, const struct th_session_row *leased,

@@ -388,6 +388,16 @@ enum th_code th_runtime_take_up(struct th_runtime *rt, const struct th_session_r
 	return code;
 }
 
+bool th_runtime_gives_back(const struct th_runtime *rt, struct th_str session_id)
+{
+	return th_lease_gives(rt->leases, session_id);
+}
+
+void th_runtime_give_back_now(struct th_runtime *rt, struct th_str session_id)
+{
+	th_lease_give_now(rt->leases, session_id);
+}
+
 void th_runtime_give_leased(struct th_runtime *rt, const struct th_session_row *leased,
 			    bool from_dead)
 {

@@ -204,9 +204,39 @@ static void dropped_then_taken(void **state)
 	end();
 }
 
+/* Once it is known to be given back, a new session of its name is not: both have epoch 1. */
+static void a_name_that_is_used_again(void **state)
+{
+	static struct lab_log log;
+	struct th_str name = TH_STR("again");
+
+	(void)state;
+	begin(0);
+	for (int now = 0; now < 2; now++) {
+		lab_log_init(&log, "again");
+		assert_int_equal(lab_append_now(b.store, &log, 1), TH_OK);
+		th_lease_give(b.leases, &(struct th_held){ name, log.epoch, false });
+		assert_true(th_lease_gives(b.leases, name));
+		assert_false(th_lease_gives(b.leases, TH_STR("other")));
+		if (now)
+			th_lease_give_now(b.leases, name);
+		while (th_lease_gives(b.leases, name))
+			(void)th_loop_pass(b.loop);
+		assert_int_equal(b.store->kind->remove(b.store, &name, 1, &err), TH_OK);
+		lab_log_init(&log, "again");
+		assert_int_equal(lab_append_now(b.store, &log, 1), TH_OK);
+		assert_int_equal(b.other->kind->lease(b.other, name, &b.memory, &b.seen, &err),
+				 TH_EBUSY);
+		assert_int_equal(b.store->kind->release(b.store, name, log.epoch, &err), TH_OK);
+		assert_int_equal(b.store->kind->remove(b.store, &name, 1, &err), TH_OK);
+	}
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_name_that_is_used_again),
 		cmocka_unit_test(many),
 		cmocka_unit_test(given_then_taken),
 		cmocka_unit_test(not_waited_for),
