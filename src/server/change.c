@@ -15,15 +15,21 @@ struct th_change {
 	th_forked_fn *forked; /* it is a fork; else a deletion */
 	th_discarded_fn *discarded;
 	th_after_fn *described;
+	char *title, *metadata; /* of that; NULL: it stays */
+	bool retried;           /* it was being opened */
 	struct th_buf row;
 	char id[TH_SESSION_ID_MAX + 1]; /* of the fork; of what is deleted */
 };
+
+static void change_free(struct th_change *c);
 
 static void on_gone(struct th_access *a)
 {
 	struct th_change *c = a->ctx;
 
 	c->access = NULL;
+	if (!c->reading) /* it was not begun yet */
+		change_free(c);
 }
 
 static struct th_change *change_new(struct th_server *s, struct th_access *a, const char *id)
@@ -56,6 +62,8 @@ static void change_free(struct th_change *c)
 	if (c->next)
 		c->next->prev = c->prev;
 	th_buf_deinit(&c->row);
+	free(c->title);
+	free(c->metadata);
 	free(c);
 }
 
@@ -112,21 +120,53 @@ void th_access_fork(struct th_access *a, const char *id, uint64_t seq, const cha
 
 /* ---- descriptions ---- */
 
+static char *copy_of(const char *text)
+{
+	char *copy = text ? th_alloc(strlen(text) + 1) : NULL;
+
+	if (copy)
+		memcpy(copy, text, strlen(text));
+	return copy;
+}
+
+static void describe(struct th_change *c);
+
+/* Somebody else is having it opened: it is described then. */
+static void when_open(struct th_access *a)
+{
+	struct th_change *c = a->ctx;
+	const struct th_found *open = th_need_open(&a->needs, c->id, a->user, true);
+
+	if (open && open->err) {
+		change_free(c);
+		th_access_error(a, open->err);
+	} else if (open) {
+		describe(c);
+	}
+}
+
 static void on_described(void *ctx, int code, const struct thole_error *err)
 {
 	struct th_change *c = ctx;
 	struct th_server *s = c->server;
 	struct th_access *a = c->access;
 	th_after_fn *fn = c->described;
+	struct th_hub *h = th_hub_find(s, c->id);
 	char id[TH_SESSION_ID_MAX + 1];
-	struct th_hub *h;
 
+	c->reading = NULL;
+	if (a && code == THOLE_EBUSY && !c->retried && h && h->session &&
+	    thole_session_state(h->session) == THOLE_LOADING) {
+		c->retried = true;
+		a->again = when_open;
+		when_open(a);
+		return;
+	}
 	memcpy(id, c->id, sizeof(id));
 	change_free(c);
 	th_server_kick(s);
 	if (!a)
 		return;
-	h = th_hub_find(s, id);
 	if (code)
 		th_access_error(a, err);
 	else if (h && h->session) /* it is on its way to the store */
@@ -135,20 +175,29 @@ static void on_described(void *ctx, int code, const struct thole_error *err)
 		fn(a, id, 200);
 }
 
-void th_access_describe(struct th_access *a, const char *id, const char *title,
-			const char *metadata, th_after_fn *fn)
+static void describe(struct th_change *c)
 {
-	struct th_change *c = change_new(a->server, a, id);
+	struct th_access *a = c->access;
 	struct thole_error err;
 
-	c->described = fn;
-	if (thole_runtime_describe_start(a->server->rt, id, a->user, title, metadata, a->user,
-					 on_described, c, &c->reading, &err) != 0) {
+	if (thole_runtime_describe_start(c->server->rt, c->id, a->user, c->title, c->metadata,
+					 a->user, on_described, c, &c->reading, &err) != 0) {
 		change_free(c);
 		th_access_error(a, &err);
 		return;
 	}
 	th_server_kick(a->server);
+}
+
+void th_access_describe(struct th_access *a, const char *id, const char *title,
+			const char *metadata, th_after_fn *fn)
+{
+	struct th_change *c = change_new(a->server, a, id);
+
+	c->described = fn;
+	c->title = copy_of(title);
+	c->metadata = copy_of(metadata);
+	describe(c);
 }
 
 /* ---- deletions ---- */

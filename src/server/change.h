@@ -27,7 +27,8 @@ void th_access_fork(struct th_access *a, const char *id, uint64_t seq, const cha
 /* Deletes a session of the caller's with all that the server has of it. */
 void th_access_discard(struct th_access *a, const char *id, th_discarded_fn *fn);
 /* Gives a session of the caller's another title or other metadata (NULL: it stays), and calls `fn`
- * once that is written, with status 200.  It is not LOADING.  A failure is answered here. */
+ * once that is written, with status 200; one that is LOADING is waited for.  A failure is answered
+ * here. */
 void th_access_describe(struct th_access *a, const char *id, const char *title,
 			const char *metadata, th_after_fn *fn);
 /* The same of those that are doomed and rest, for nobody; about once a second, before
