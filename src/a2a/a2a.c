@@ -87,12 +87,6 @@ static void no_card(struct th_a2a *m)
 	th_a2a_fail(m, TH_A2A_ENOCARD, "there is no other card than the open one");
 }
 
-static void no_list(struct th_a2a *m)
-{
-	th_a2a_fail(m, TH_A2A_EUNSUPPORTED,
-		    "tasks are not listed; GET /api/sessions lists their sessions");
-}
-
 static const struct method {
 	const char *v1, *v03;
 	void (*fn)(struct th_a2a *m);
@@ -102,7 +96,7 @@ static const struct method {
 	{ "GetTask", "tasks/get", get_task },
 	{ "CancelTask", "tasks/cancel", cancel_task },
 	{ "SubscribeToTask", "tasks/resubscribe", subscribe },
-	{ "ListTasks", "tasks/list", no_list },
+	{ "ListTasks", "tasks/list", th_a2a_list_tasks },
 	{ "CreateTaskPushNotificationConfig", "tasks/pushNotificationConfig/set", no_push },
 	{ "GetTaskPushNotificationConfig", "tasks/pushNotificationConfig/get", no_push },
 	{ "ListTaskPushNotificationConfigs", "tasks/pushNotificationConfig/list", no_push },
@@ -115,6 +109,7 @@ static const struct method {
 static void request_free(struct th_a2a *m)
 {
 	th_a2a_task_deinit(&m->task);
+	th_a2a_list_free(m->list);
 	th_json_free(m->doc);
 	free(m->id_text);
 	free(m);
@@ -165,6 +160,7 @@ static void on_loaded(void *ctx, int code, const struct thole_error *err)
 {
 	struct th_a2a *m = ctx;
 
+	m->load = NULL;
 	m->access->ctx = NULL;
 	m->access->gone = NULL;
 	m->access->reads = false;

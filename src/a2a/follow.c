@@ -8,7 +8,7 @@
 
 /* ---- answers ---- */
 
-static void answer(struct th_a2a *m, const struct th_buf *result)
+void th_a2a_answer(struct th_a2a *m, const struct th_buf *result)
 {
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
 
@@ -85,7 +85,7 @@ void th_a2a_answer_task(struct th_a2a *m, const struct th_a2a_task *t, int64_t h
 	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
 
 	put_task(t, m->v1, history, !plain, &out);
-	answer(m, &out);
+	th_a2a_answer(m, &out);
 }
 
 /* ---- what is waited for, or streamed ---- */

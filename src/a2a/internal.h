@@ -20,6 +20,8 @@ enum th_a2a_code { /* of the protocol */
 		   TH_A2A_EVERSION = -32009
 };
 
+struct th_a2a_list;
+
 /* A request, until it is answered or its task is followed. */
 struct th_a2a {
 	struct th_access *access;
@@ -29,6 +31,7 @@ struct th_a2a {
 	char *id_text;
 	void (*fn)(struct th_a2a *m); /* the method */
 	struct th_log_load *load;     /* of the task's log */
+	struct th_a2a_list *list;     /* ListTasks */
 	/* The task that it names, or the last one of the context: `found`, where it is the
 	 * caller's and has begun. */
 	struct th_a2a_task task;
@@ -41,6 +44,7 @@ struct th_a2a {
 
 /* Each answers the request. */
 TH_PRINTF(3, 4) void th_a2a_fail(struct th_a2a *m, int code, const char *fmt, ...);
+void th_a2a_answer(struct th_a2a *m, const struct th_buf *result);
 void th_a2a_fail_api(struct th_a2a *m, const struct thole_error *err);
 void th_a2a_no_task(struct th_a2a *m);
 /* Open here.  NULL: it cannot be opened, which was the answer; or m->waits. */
@@ -59,6 +63,11 @@ struct th_a2a_how {
 
 /* Answers with m->task when its session rests; or streams it until then.  Takes the task over. */
 void th_a2a_follow(struct th_a2a *m, struct th_hub *h, const struct th_a2a_how *how);
+
+/* ---- list.c ---- */
+
+void th_a2a_list_tasks(struct th_a2a *m); /* a page of them; answers */
+void th_a2a_list_free(struct th_a2a_list *l);
 
 /* ---- message.c ---- */
 

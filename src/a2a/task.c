@@ -291,7 +291,7 @@ bool th_a2a_task_event(struct th_a2a_task *t, struct th_str event)
 
 /* ---- printed ---- */
 
-static const char *state_name(enum th_a2a_state s, bool v1)
+const char *th_a2a_state_name(enum th_a2a_state s, bool v1)
 {
 	static const char *const names[][2] = {
 		[TH_A2A_SUBMITTED] = { "submitted", "TASK_STATE_SUBMITTED" },
@@ -408,7 +408,7 @@ static void put_status(const struct th_a2a_task *t, bool v1, struct th_jw *w)
 
 	th_jw_name(w, TH_STR("status"));
 	th_jw_object(w);
-	th_jw_kstr(w, "state", th_str_of(state_name(t->state, v1)));
+	th_jw_kstr(w, "state", th_str_of(th_a2a_state_name(t->state, v1)));
 	put_status_message(t, v1, w);
 	if (t->at_ms && gmtime_r(&at, &tm) &&
 	    strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm)) {

@@ -57,6 +57,7 @@ void th_a2a_task_deinit(struct th_a2a_task *t);
 /* One event of its session.  False: it begins the next task (never with `latest`), and this one is
  * as it was. */
 bool th_a2a_task_event(struct th_a2a_task *t, struct th_str event);
+const char *th_a2a_state_name(enum th_a2a_state s, bool v1);
 bool th_a2a_task_over(const struct th_a2a_task *t);
 
 void th_a2a_task_id(const struct th_a2a_task *t, char ret[static TH_A2A_ID_MAX]);

@@ -668,7 +668,10 @@
 #define TH_ACP_SESSIONS_MAX 64           /* open at a time in one process */
 #define TH_ACP_MESSAGE_MAX (32 * TH_MIB) /* a line; pictures of a prompt are in it */
 #define TH_ACP_PICTURE_MAX (8 * TH_MIB)  /* of a result; a larger one is only named */
-#define TH_A2A_HISTORY_MAX 100           /* messages of a task, unless fewer are asked for */
+#define TH_A2A_PAGE 50                   /* tasks in a page of a list, unless it is said */
+#define TH_A2A_PAGE_MAX 100
+#define TH_A2A_LIST_SIZE (8 * TH_MIB) /* of them, as JSON; one task may be larger */
+#define TH_A2A_HISTORY_MAX 100        /* messages of a task, unless fewer are asked for */
 
 /* api */
 #define TH_TOOL_NAME_MAX 64                    /* of a function of the embedding program */

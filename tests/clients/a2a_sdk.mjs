@@ -22,6 +22,10 @@ async function drive(factory, version) {
   assert.equal(kinds[0], 'task');
   assert.equal(kinds.at(-1), 'statusUpdate');
   assert.ok(kinds.includes('artifactUpdate'));
+  if (version === '1.0') {
+    const list = await client.listTasks({ contextId: task.contextId, historyLength: 1 });
+    assert.deepEqual([list.tasks.length, list.tasks[1].id, list.nextPageToken], [2, task.id, '']);
+  }
   await assert.rejects(client.cancelTask({ id: task.id }));
   await assert.rejects(client.getTask({ id: 'nothing.0' }));
 }

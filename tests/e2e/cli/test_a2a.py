@@ -180,6 +180,52 @@ class A2a(serving.Served):
         self.assertEqual(task["status"]["state"], "TASK_STATE_FAILED")
         self.assertTrue(task["status"]["message"]["parts"][0]["text"])
 
+    def pages(self, **params):
+        """All tasks of a list, page after page, and how many there were in each."""
+        tasks, sizes, token = [], [], ""
+        while True:
+            page = self.good("ListTasks", dict(params, pageToken=token))
+            self.assertEqual(page["totalSize"], len(page["tasks"]))
+            tasks += page["tasks"]
+            sizes.append(len(page["tasks"]))
+            token = page["nextPageToken"]
+            if not token:
+                return tasks, sizes
+
+    def test_lists(self):
+        self.begin([{"text": "One."}], after="repeat_last")
+        made = []
+        for context in ("a", "b", "c"):
+            for _ in range(3):
+                made.append(self.good("SendMessage", self.says("Go.", contextId=context))["task"])
+        self.good("SendMessage", self.says("Mine.", contextId="of-bob"), who="bob")
+        self.good_call("POST", "/api/sessions", {"agent": "worker", "id": "without"}, status=201)  # it has no task
+        wanted = ["%s.%s" % (c, t["id"].split(".")[1]) for c in "cba" for t in reversed(made) if t["contextId"] == c]
+        for size in (1, 2, 3, 4, 9, 100):
+            tasks, sizes = self.pages(pageSize=size)
+            self.assertEqual([t["id"] for t in tasks], wanted)
+            self.assertLessEqual(max(sizes), size)
+        whole = self.good("ListTasks", {"historyLength": 5, "includeArtifacts": True})
+        self.assertEqual((whole["pageSize"], whole["nextPageToken"]), (50, ""))
+        self.assertEqual(whole["tasks"], [self.good("GetTask", {"id": i}) for i in wanted])
+        bare = self.good("ListTasks", {"contextId": "b"})["tasks"]
+        self.assertEqual([(t["id"], t["history"], "artifacts" in t) for t in bare], [(i, [], False) for i in wanted if i[0] == "b"])
+        self.assertEqual(self.good("ListTasks", {"contextId": "of-bob"})["tasks"], [])
+        self.assertEqual(self.good("tasks/list", {"status": "failed"})["tasks"], [])
+        self.assertEqual(len(self.good("tasks/list", {"status": "completed"})["tasks"]), 9)
+        newest = made[-1]["status"]["timestamp"]
+        self.assertEqual([t["id"] for t in self.good("ListTasks", {"statusTimestampAfter": newest})["tasks"]], [made[-1]["id"]])
+        for wrong in ({"pageSize": 0}, {"pageSize": 101}, {"status": "lost"}, {"statusTimestampAfter": "then"}, {"pageToken": "x"}, {"pageToken": "x.0.0"},
+                      {"pageToken": ".101.0"}, {"contextId": "x" * 300}):
+            self.bad(-32602, "ListTasks", wrong)
+
+    def test_a_list_that_is_large(self):
+        self.begin([{"text": "One."}], after="repeat_last")
+        for context in "abcd":
+            self.good("SendMessage", self.says(context * 3500000, contextId=context))
+        tasks, sizes = self.pages(historyLength=1)  # TH_A2A_LIST_SIZE
+        self.assertEqual(([t["contextId"] for t in tasks], sizes), (list("dcba"), [3, 1]))
+
     def test_nonsense(self):
         self.begin([{"text": "x"}])
         for code, method, params, headers in (
@@ -187,7 +233,7 @@ class A2a(serving.Served):
                 (-32005, "SendMessage", {"message": {"parts": [{"raw": "AAAA"}]}}, {}), (-32009, "GetTask", {}, {"A2A_Version": "7"}),
                 (-32001, "GetTask", {"id": "x"}, {}), (-32001, "GetTask", {"id": "x.0"}, {}), (-32001, "GetTask", {"id": ".0"}, {}),
                 (-32003, "CreateTaskPushNotificationConfig", {}, {}), (-32007, "GetExtendedAgentCard", {}, {}),
-                (-32004, "ListTasks", {}, {}), (-32602, "SendMessage", self.says("x" * 10, contextId="y" * 200), {})):
+                (-32602, "SendMessage", self.says("x" * 10, contextId="y" * 200), {})):
             self.bad(code, method, params, **headers)
         self.bad(-32602, "SendMessage", self.says("x"), agent="nobody")
         for body, code in ((b"nonsense", -32700), (b"[]", -32600), (b'{"jsonrpc":"2.0","method":"x"}', -32600)):
