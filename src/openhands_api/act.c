@@ -107,18 +107,24 @@ static struct th_oh_act *act_of(const struct th_oh *o, const struct th_hub *h)
 
 static void begin_next(struct th_oh *o, struct th_hub *h);
 
-static void act_over(struct th_oh_act *act, const struct th_oh_ended *end)
+/* Out of the list, and whoever had it run hears how it ended. */
+static void act_tell(struct th_oh_act *act, const struct th_oh_ended *end)
 {
 	struct th_oh_act **at = &act->o->acts;
-	struct th_hub *h = act->listener.hub;
-	struct th_oh *o = act->o;
-	th_oh_ended_fn *fn = act->fn;
-	void *ctx = act->ctx;
 
 	while (*at != act)
 		at = &(*at)->next;
 	*at = act->next;
-	fn(ctx, end); /* the session is open still */
+	act->fn(act->ctx, end);
+}
+
+/* It ended, and its session stays open: the next one's turn has come. */
+static void act_over(struct th_oh_act *act, const struct th_oh_ended *end)
+{
+	struct th_hub *h = act->listener.hub;
+	struct th_oh *o = act->o;
+
+	act_tell(act, end);
 	begin_next(o, h);
 	th_hub_unlisten(&act->listener);
 	act_free(act);
@@ -187,8 +193,14 @@ static void on_note(struct th_listener *l, const struct thole_note *note)
 			      "command is in its log"),
 	};
 
-	if (!note)
-		act_over(TH_CONTAINER_OF(l, struct th_oh_act, listener), &lost);
+	struct th_oh_act *act = TH_CONTAINER_OF(l, struct th_oh_act, listener);
+
+	if (note)
+		return;
+	/* Each that waits hears it, too: none of them begins, nor ends before its own turn. */
+	act_tell(act, &lost);
+	th_hub_unlisten(l);
+	act_free(act);
 }
 
 static char *copy_of(const char *text)

@@ -88,6 +88,18 @@ class Work(Faces):
         self.assertEqual(self.call("POST", self.path(c, "/bash/execute_bash_command"), {"command": "true"}, who="bob").status, 404)
         self.assertEqual(self.call("POST", self.path(c, "/bash/execute_bash_command"), {"command": "true"}, who="reader").status, 403)
 
+    def test_those_that_wait_end_with_their_conversation(self):
+        self.begin()
+        c = self.create()
+        began = self.bash(c, "mkfifo gate; touch begun; read x < gate", "start", timeout=60)
+        self.wait(lambda: (self.workspaces / c["id"] / "begun").exists())
+        waiting = [self.bash(c, "touch never", "start") for _ in range(3)]
+        self.good_call("DELETE", self.path(c))
+        items = self.good_call("GET", "/api/bash/bash_events/search?kind__eq=BashOutput&limit=100")["items"]
+        self.assertEqual(sorted(e["command_id"] for e in items), sorted(command["id"] for command in (began, *waiting)))
+        for e in items:
+            self.assertEqual((e["exit_code"], "not this server's any more" in e["stderr"]), (-1, True))
+
     def outputs(self, conversation, command):
         return self.good_call("GET", self.path(conversation, "/bash/bash_events/search?kind__eq=BashOutput&order__gt=-1&command_id__eq="
                                                + command["id"]))["items"]
