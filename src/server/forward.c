@@ -31,7 +31,7 @@ struct th_forward {
 	bool sent;             /* the node that was found has the request */
 };
 
-static void look(void *ctx);
+static void find(struct th_forward *w);
 
 /* The session that the request is about. */
 static bool session_of(struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1])
@@ -422,7 +422,7 @@ static bool asks_keeper(struct th_forward *w)
 		return false;
 	w->find.by = TH_FIND_TAG;
 	snprintf(w->find.what, sizeof(w->find.what), "%s", tag);
-	look(w);
+	find(w); /* what the request names was asked for just now */
 	return true;
 }
 
