@@ -61,6 +61,10 @@ const char *th_oh_status(const struct th_hub *h, const struct th_json *row)
 		const char *reason = thole_session_reason(h->session);
 		int now = thole_session_state(h->session);
 
+		/* That it rests is not written yet, or not read: whoever is told of it finds why
+		 * among the events. */
+		if (now != THOLE_LOST && !th_str_is(state, thole_state_name(now)))
+			return "running";
 		state = th_str_of(thole_state_name(now));
 		if (now == THOLE_PAUSED && reason && strcmp(reason, TH_HELD_REASON) == 0)
 			return "idle";

@@ -209,6 +209,16 @@ class Conversations(Faces):
         self.assertEqual(len(self.told(fork)), len(self.told(c)))
         self.assertEqual(self.call("DELETE", self.path(c)).status, 409)  # it shares its events
 
+    def test_who_hears_that_it_failed_finds_why(self):
+        self.begin()
+        for _ in range(8):
+            c = self.create()
+            self.say(c, "fail", run=True)
+            while self.status(c) == "running":
+                pass
+            self.assertEqual(self.status(c), "error")
+            self.assertEqual([e["kind"] for e in self.told(c)][-1], "ConversationErrorEvent")
+
     def test_pictures(self):
         self.begin()
         c = self.create()
