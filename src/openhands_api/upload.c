@@ -79,7 +79,7 @@ static void on_ended(void *ctx, const struct th_oh_ended *end)
 	struct thole_error err;
 	int code = 0;
 
-	if (good && u->at < u->bytes.len && h && h->session) {
+	if (good && u->at < u->bytes.len) { /* h: the session is open still */
 		code = put_piece(u, h, &err);
 		if (!code)
 			return;
