@@ -46,7 +46,14 @@ static int on_line(void *ctx, const char *line, size_t len)
 
 void th_need_over(struct th_need *n, int code, const struct thole_error *err)
 {
+	static const struct thole_error long_one = { THOLE_ELIMIT,
+						     "what the store says is too long" };
+
 	n->over = true;
+	if (!code && n->text.failed) {
+		code = THOLE_ELIMIT;
+		err = &long_one;
+	}
 	if (code && err)
 		n->err = *err;
 	n->answer = (struct th_found){ .text = th_buf_str(&n->text), .err = code ? &n->err : NULL };

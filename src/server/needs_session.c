@@ -36,17 +36,12 @@ static int on_log_line(void *ctx, const char *line, size_t len)
 
 static void on_log(void *ctx, int code, const struct thole_error *err)
 {
-	static const struct thole_error long_one = { THOLE_ELIMIT, "the log is too long" };
 	struct log_need *l = ctx;
 	struct th_need *n = &l->need;
 
 	l->load = NULL;
 	if (code == 1)
 		code = 0;
-	if (!code && n->text.failed) {
-		code = long_one.code;
-		err = &long_one;
-	}
 	th_need_over(n, code, err);
 	n->needs->again(n->needs->ctx);
 }
@@ -120,15 +115,14 @@ static void on_note(struct th_listener *l, const struct thole_note *note)
 {
 	struct open_need *o = TH_CONTAINER_OF(l, struct open_need, listener);
 	struct th_need *n = &o->need;
-	struct thole_error err;
 
 	if (note && thole_note_kind(note) != THOLE_NOTE_OPEN)
 		return;
 	if (note) {
 		th_need_over(n, 0, NULL);
 	} else {
-		why_lost(l->hub->session, &err);
-		th_need_over(n, err.code, &err);
+		why_lost(l->hub->session, &n->err);
+		th_need_over(n, n->err.code, &n->err);
 	}
 	th_hub_unlisten(l);
 	n->needs->again(n->needs->ctx);
@@ -164,6 +158,7 @@ const struct th_found *th_need_open(struct th_needs *needs, const char *id, cons
 	struct th_hub *h = th_hub_find(needs->server, id);
 	const struct th_found *row;
 	struct thole_error err;
+	int state;
 
 	if (!is_there(h, user)) {
 		row = th_need_session(needs, id, user);
@@ -173,7 +168,10 @@ const struct th_found *th_need_open(struct th_needs *needs, const char *id, cons
 		if (th_functions_open_start(h, row->text, &err) != 0)
 			return failed(needs, &err);
 	}
-	if (ready && thole_session_state(h->session) == THOLE_LOADING)
-		return wait_open(needs, h);
-	return &is_open;
+	state = thole_session_state(h->session);
+	if (state == THOLE_LOST) {
+		why_lost(h->session, &err);
+		return failed(needs, &err);
+	}
+	return ready && state == THOLE_LOADING ? wait_open(needs, h) : &is_open;
 }
