@@ -101,8 +101,10 @@ TH_NODISCARD enum th_code th_api_schedule(struct thole_session *s, struct th_err
 void th_api_schedule_note(struct thole_runtime *rt, int64_t start_ms);
 bool th_api_schedule_due(const struct thole_runtime *rt);
 void th_api_schedule_looked(struct thole_runtime *rt, int64_t next_ms);
-/* One that is open here and whose time has come. */
-void th_api_schedule_begin(struct thole_runtime *rt, const char *id);
+/* A session came into the store whose time may have come: it is looked for soon. */
+void th_api_schedule_came(struct thole_runtime *rt);
+/* One that is open here and whose time has come.  False: it cannot begin just now. */
+bool th_api_schedule_begin(struct thole_runtime *rt, const char *id);
 
 enum th_api_note {
 	TH_NOTE_CALL = 1 << 16,    /* the program is to run it */

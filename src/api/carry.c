@@ -72,6 +72,7 @@ int thole_runtime_import(struct thole_runtime *rt, const void *bytes, size_t siz
 
 struct arrival {
 	struct th_api_work work;
+	struct thole_runtime *rt;
 	struct th_store *store; /* the loop's: what comes in is written with it */
 	size_t size;
 	char bytes[];
@@ -90,6 +91,14 @@ static enum th_code arrival_run(struct th_api_work *w, struct th_store *reads, s
 	if (!code)
 		th_buf_add(out, id);
 	return code;
+}
+
+static enum th_code arrival_then(struct th_api_work *w, bool *ret_again, struct th_err *err)
+{
+	(void)ret_again;
+	(void)err;
+	th_api_schedule_came(TH_CONTAINER_OF(w, struct arrival, work)->rt);
+	return TH_OK;
 }
 
 static void arrival_free(struct th_api_work *w)
@@ -111,7 +120,10 @@ int thole_runtime_import_start(struct thole_runtime *rt, const void *bytes, size
 	if (code)
 		return code;
 	x = th_alloc(sizeof(*x) + size);
-	x->work = (struct th_api_work){ .run = arrival_run, .free = arrival_free, .changes = true };
+	x->work = (struct th_api_work){
+		.run = arrival_run, .then = arrival_then, .free = arrival_free, .changes = true
+	};
+	x->rt = rt;
 	x->store = th_runtime_store(rt->rt);
 	x->size = size;
 	memcpy(x->bytes, bytes, size);

@@ -11,6 +11,7 @@
 
 struct forking {
 	struct th_api_work work;
+	struct thole_runtime *rt;
 	struct th_store *store; /* the loop's: what forks is written with it */
 	uint64_t seq;
 	char id[TH_SESSION_ID_MAX + 1], new_id[TH_SESSION_ID_MAX + 1], user[TH_USER_MAX + 1];
@@ -43,6 +44,14 @@ static enum th_code run(struct th_api_work *w, struct th_store *reads, struct th
 	return code ? code : print(f, reads, out, err);
 }
 
+static enum th_code then(struct th_api_work *w, bool *ret_again, struct th_err *err)
+{
+	(void)ret_again;
+	(void)err;
+	th_api_schedule_came(TH_CONTAINER_OF(w, struct forking, work)->rt);
+	return TH_OK;
+}
+
 static void forking_free(struct th_api_work *w)
 {
 	free(TH_CONTAINER_OF(w, struct forking, work));
@@ -67,9 +76,12 @@ int thole_runtime_fork_start(struct thole_runtime *rt, const char *session_id, u
 	if (code)
 		return code;
 	f = th_alloc(sizeof(*f));
-	*f = (struct forking){ .work = { .run = run, .free = forking_free, .changes = true },
-			       .store = th_runtime_store(rt->rt),
-			       .seq = seq };
+	*f = (struct forking){
+		.work = { .run = run, .then = then, .free = forking_free, .changes = true },
+		.rt = rt,
+		.store = th_runtime_store(rt->rt),
+		.seq = seq
+	};
 	memcpy(f->id, session_id, strlen(session_id));
 	memcpy(f->user, user ?: "", user ? strlen(user) : 0);
 	if (new_id) {

@@ -82,6 +82,11 @@ void th_api_schedule_note(struct thole_runtime *rt, int64_t start_ms)
 		rt->start_ms = start_ms;
 }
 
+void th_api_schedule_came(struct thole_runtime *rt)
+{
+	th_api_schedule_note(rt, 1);
+}
+
 bool th_api_schedule_due(const struct thole_runtime *rt)
 {
 	return rt->start_ms && rt->start_ms <= (int64_t)th_clock_wall_ms();
@@ -96,16 +101,13 @@ void th_api_schedule_looked(struct thole_runtime *rt, int64_t next_ms)
 			th_api_schedule_note(rt, s->start_ms);
 }
 
-void th_api_schedule_begin(struct thole_runtime *rt, const char *id)
+bool th_api_schedule_begin(struct thole_runtime *rt, const char *id)
 {
-	struct thole_error ignored; /* it is looked for again */
+	struct thole_session *s = th_api_open_find(rt, id);
+	const struct th_session *f = s ? th_api_fold(s) : NULL;
+	struct thole_error ignored;
 
-	for (struct thole_session *s = th_api_named_first(rt, id); s; s = th_api_named_next(s)) {
-		const struct th_session *f = s->freed || s->lost ? NULL : th_api_fold(s);
-
-		if (f && f->state == TH_STATE_SCHEDULED) {
-			(void)!thole_session_resume(s, &ignored);
-			return;
-		}
-	}
+	if (!f)
+		return false; /* it is being opened, or closed */
+	return f->state != TH_STATE_SCHEDULED || thole_session_resume(s, &ignored) == 0;
 }

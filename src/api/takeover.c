@@ -188,8 +188,7 @@ static void choose(struct takeover *t)
 		struct thole_agent *agent = NULL;
 
 		if (th_runtime_has(t->rt->rt, th_str_of(l->id))) {
-			if (l->scheduled)
-				th_api_schedule_begin(t->rt, l->id);
+			left |= l->scheduled && !th_api_schedule_begin(t->rt, l->id);
 			continue;
 		}
 		if (rests(t->rt, l->id) || !t->wants(t->ctx, l->row, &agent)) {
@@ -269,6 +268,8 @@ static void on_looked(struct th_read *job, enum th_code code, const struct th_er
 	}
 	for (size_t i = 0; i < t->wanted; i++) /* each that was wanted is told of */
 		not_taken(t, t->chosen[i]->id, &why);
+	if (t->wanted > 0)
+		look_again(t);
 	rt->takeover = NULL;
 	takeover_free(t);
 }
@@ -352,7 +353,8 @@ int thole_runtime_take_over(struct thole_runtime *rt, thole_recover_fn *wants,
 	if (code || rt->takeover ||
 	    (!th_runtime_store(rt->rt)->kind->abandoned && !th_api_schedule_due(rt)))
 		return code;
-	rt->start_ms = 0; /* what the look finds */
 	bad = ask_for(takeover_new(rt, wants, recovered, ctx), &e);
+	if (!bad)
+		rt->start_ms = 0; /* what the look finds */
 	return th_api_out(bad, &e, err);
 }

@@ -54,7 +54,9 @@ class Scheduled(serving.Served):
         self.good_call("POST", "/api/sessions/never/cancel", {}, 202)
         self.wait_for(lambda: self.state("never") == "stopped")
         self.assertNotIn("model_requested", self.kinds("never"))
-        # It is not begun a second time.
+        # It is not begun a second time; a fork from before its beginning is another one, whose time has come.
+        self.good_call("POST", "/api/sessions/soon/fork", {"seq": 3, "id": "fork"}, 201)
+        self.wait_for(lambda: self.state("fork") == "finished")
         self.assertEqual(self.kinds("soon").count("model_requested"), 1)
 
     def test_by_the_command_line(self):
