@@ -127,6 +127,28 @@ static bool is_new(struct th_access *a, const char *id, bool by_key)
 	return false;
 }
 
+static bool is_listed(const struct th_json *sessions, const char *id)
+{
+	struct th_json_iter it = th_json_iter(sessions);
+
+	while (th_json_next(&it))
+		if (th_str_is(th_json_get_str(it.val, "session_id"), id))
+			return true;
+	return false;
+}
+
+/* Those of the user that wait for their time: a page of them, and what is not in the store yet. */
+static size_t count_waiting(const struct th_access *a, const struct th_json *sessions)
+{
+	size_t count = th_json_count(sessions);
+
+	for (const struct th_hub *h = a->server->hubs.first; h; h = h->next)
+		count += h->session && strcmp(h->user, a->user) == 0 &&
+			 thole_session_state(h->session) == THOLE_SCHEDULED &&
+			 !is_listed(sessions, h->id);
+	return count;
+}
+
 /* So many as may run at once wait for their time, beside those that run.  False: it was answered,
  * or the handler is called again. */
 static bool may_wait(struct th_access *a)
@@ -149,7 +171,7 @@ static bool may_wait(struct th_access *a)
 		return false;
 	}
 	if (th_json_parse(page->text, &doc, NULL) == TH_OK)
-		count = th_json_count(th_json_get(th_json_root(doc), "sessions"));
+		count = count_waiting(a, th_json_get(th_json_root(doc), "sessions"));
 	if (count < (size_t)max)
 		return true;
 	a->server->metrics.refused_quota++;

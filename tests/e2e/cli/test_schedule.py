@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sessions whose task begins later: in the store until then, seen, begun once by whoever is there, and cancelled."""
 
+import concurrent.futures
 import signal
 import time
 
@@ -107,6 +108,15 @@ class Scheduled(serving.Served):
         (self.work / "one" / "go").write_text("")
         self.wait_for(lambda: self.state("one") == "limit")
         self.assertEqual(self.kinds("one").count("model_requested"), 1)
+
+    def test_no_more_wait_than_may(self):
+        """Those who ask at once see each other, though nothing of them is in the store yet."""
+        (self.folder / "config" / "thole" / "config.yaml").write_text("serve: {sessions_per_user: 2}\n")
+        self.serve_rules([{"parts": [{"text": "Done."}]}])
+        self.serve_http()
+        with concurrent.futures.ThreadPoolExecutor(16) as many:
+            answers = [a.status for a in many.map(lambda i: self.begin("at-%d" % i, 3600), range(16))]
+        self.assertEqual((answers.count(201), answers.count(429)), (2, 14))
 
     def test_what_is_no_time(self):
         (self.folder / "config" / "thole" / "config.yaml").write_text("serve: {sessions_per_user: 2}\n")
