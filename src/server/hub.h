@@ -53,6 +53,7 @@ struct th_hub {
 	unsigned telling; /* the list is being walked */
 	struct th_client_call *calls;
 	struct th_needs needs; /* of its quota, after a turn */
+	bool turned;           /* another turn ended while that was read */
 	uint64_t parked_ms;    /* since when it waits for a client's results; 0: it does not */
 	uint64_t rested_ms;    /* since when it rests; 0: it does not */
 	bool spare;            /* it rests, and nobody needs it: in the list of those */

@@ -173,12 +173,16 @@ static void look(void *ctx)
 		th_server_kick(h->server);
 	}
 	th_needs_forget(&h->needs);
+	if (h->turned)
+		th_quota_look(h);
 }
 
 void th_quota_look(struct th_hub *h)
 {
-	if (th_needs_wait(&h->needs))
-		return; /* of the turn before: the store is slow */
+	/* Of the turn before: the store is slow, and may have been read before this one. */
+	h->turned = th_needs_wait(&h->needs);
+	if (h->turned)
+		return;
 	th_needs_forget(&h->needs);
 	h->needs = (struct th_needs){ .server = h->server, .again = look, .ctx = h };
 	look(h);
