@@ -50,6 +50,8 @@ static enum th_stored_result find_head(struct th_needs *n, const char *user,
 	page = th_need_page(n, options);
 	if (!page)
 		return TH_STORED_PENDING;
+	if (page->err)
+		p->err = *page->err;
 	if (page->err || th_json_parse(page->text, &doc, NULL) != TH_OK)
 		return TH_STORED_FAILED;
 	id = th_json_get_str(th_json_at(th_json_get(th_json_root(doc), "sessions"), 0),
@@ -71,6 +73,8 @@ enum th_stored_result th_conversation_find(struct th_needs *n, const char *user,
 	row = th_need_session(n, p->first, user);
 	if (!row)
 		return TH_STORED_PENDING;
+	if (row->err && row->err->code != THOLE_ENOENT)
+		p->err = *row->err;
 	if (row->err || th_json_parse(row->text, &doc, NULL) != TH_OK)
 		return TH_STORED_FAILED;
 	metadata = th_json_get(th_json_root(doc), "metadata");
@@ -86,7 +90,9 @@ bool th_conversation_mine(struct th_access *a, struct th_conversation *p)
 	enum th_stored_result look =
 	    th_conversation_find(&a->needs, a->user, th_str_of(a->args[0]), p);
 
-	if (look == TH_STORED_FAILED)
+	if (look == TH_STORED_FAILED && p->err.code)
+		th_access_error(a, &p->err);
+	else if (look == TH_STORED_FAILED)
 		th_access_fail(a, 404, "conversation_not_found",
 			       "Conversation with id '%.*s' not found.",
 			       (int)TH_MIN(strlen(a->args[0]), (size_t)80), a->args[0]);
@@ -138,6 +144,8 @@ bool th_conversation_begin(struct th_making *m, struct th_str name)
 	look = th_conversation_find(&m->access->needs, m->access->user, name, &place);
 	if (look == TH_STORED_PENDING)
 		return th_making_pending(m);
+	if (look == TH_STORED_FAILED && place.err.code)
+		return th_making_fault_api(m, &place.err);
 	if (look == TH_STORED_FAILED)
 		return th_response_fault(m->fault, 404, "conversation_not_found",
 					 "Conversation with id '%.*s' not found.",

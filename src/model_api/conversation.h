@@ -23,6 +23,7 @@ struct th_conversation {
 	char first[TH_UUID_TEXT_SIZE + 1]; /* the session that it began as */
 	char head[TH_SESSION_ID_MAX + 1];  /* the newest of its sessions */
 	int64_t created_ms;
+	struct thole_error err; /* why that could not be read; code 0: there is none */
 };
 
 /* ---- conversation.c ---- */

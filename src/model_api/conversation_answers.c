@@ -42,7 +42,9 @@ static void answer(struct th_access *a)
 	enum th_stored_result look =
 	    th_conversation_find(&a->needs, a->user, th_str_of(a->named), &p);
 
-	if (look == TH_STORED_FAILED)
+	if (look == TH_STORED_FAILED && p.err.code)
+		th_access_error(a, &p.err);
+	else if (look == TH_STORED_FAILED)
 		th_access_fail(a, 404, "conversation_not_found", "it is not there any more");
 	if (look != TH_STORED_FOUND)
 		return;

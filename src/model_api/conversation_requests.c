@@ -124,6 +124,10 @@ static void delete_newest(struct th_access *a, bool forwards)
 
 	if (look == TH_STORED_PENDING)
 		return;
+	if (look == TH_STORED_FAILED && p.err.code) { /* it is not known to be gone */
+		th_access_error(a, &p.err);
+		return;
+	}
 	if (look == TH_STORED_FOUND && forwards &&
 	    th_forward_session(a, p.head, th_v1_conversation_delete))
 		return;
