@@ -275,7 +275,8 @@ void th_mcp_listen(struct th_mcp *m)
 	struct listening *l;
 	struct th_jw w = th_jw(&json);
 
-	while (th_json_next(&it))
+	/* All of them at once, and no more than can be listened to. */
+	for (size_t i = 0; i < TH_MCP_WATCHES_MAX && th_json_next(&it); i++)
 		(void)th_mcp_known(m, th_json_str(it.val));
 	if (th_needs_wait(&m->needs))
 		return;
@@ -294,7 +295,7 @@ void th_mcp_listen(struct th_mcp *m)
 	th_jw_object(&w);
 	th_jw_name(&w, TH_STR("resourceSubscriptions"));
 	th_jw_array(&w);
-	while (th_json_next(&it))
+	for (size_t i = 0; i < TH_MCP_WATCHES_MAX && th_json_next(&it); i++)
 		if (th_mcp_known(m, th_json_str(it.val)) &&
 		    th_mcp_watch(&l->channel, m, th_json_str(it.val)))
 			th_jw_str(&w, th_json_str(it.val));
