@@ -139,13 +139,13 @@ bool th_driver_text_comes(const struct th_driver *d, const struct th_digest *has
 	return t && t->asked;
 }
 
-bool th_driver_text_came(struct th_driver *d, const struct th_digest *hash, struct th_str bytes,
+void th_driver_text_came(struct th_driver *d, const struct th_digest *hash, struct th_str bytes,
 			 const struct th_err *why)
 {
 	struct th_blob_text *t = text_find(d, hash);
 
 	if (!t || !t->asked)
-		return false;
+		return;
 	if (why) {
 		t->asked = false;
 		t->why = th_alloc(sizeof(*why));
@@ -153,7 +153,6 @@ bool th_driver_text_came(struct th_driver *d, const struct th_digest *hash, stru
 	} else {
 		(void)text_fill(d, hash, bytes);
 	}
-	return true;
 }
 
 void th_driver_text_drop(struct th_driver *d, const struct th_digest *hash)

@@ -14,8 +14,8 @@ TH_NODISCARD enum th_code th_driver_text_need(struct th_driver *d, const struct 
 void th_driver_text_keep(struct th_driver *d, const struct th_digest *hash, struct th_str bytes);
 /* False: it is not here, and comes (th_driver_blob_here). */
 bool th_driver_text_ask(struct th_driver *d, const struct th_digest *hash);
-/* It came, or `why` not.  False: nobody asked. */
-bool th_driver_text_came(struct th_driver *d, const struct th_digest *hash, struct th_str bytes,
+/* It came, or `why` not.  What nobody waits for is let go. */
+void th_driver_text_came(struct th_driver *d, const struct th_digest *hash, struct th_str bytes,
 			 const struct th_err *why);
 bool th_driver_text_comes(const struct th_driver *d, const struct th_digest *hash);
 void th_driver_text_drop(struct th_driver *d, const struct th_digest *hash);

@@ -366,8 +366,9 @@ void th_live_model_call(struct th_live *l)
 void th_driver_blob_here(struct th_driver *d, const struct th_digest *hash, struct th_str bytes,
 			 const struct th_err *why)
 {
-	if (!th_driver_text_came(d, hash, bytes, why))
-		return;
+	/* Also one that is here already: another session took the same picture, or needed it at
+	 * once, and who waits for it was told of neither. */
+	th_driver_text_came(d, hash, bytes, why);
 	for (uint32_t i = 0; i < d->live_cap; i++)
 		if (d->lives[i] && d->lives[i]->pictures_due && !d->lives[i]->lost)
 			th_live_model_call(d->lives[i]);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/blob_text.h"
 #include "driver/live.h"
 #include "paper.h"
 
@@ -1387,6 +1388,23 @@ static void test_a_picture_is_read_beside(void **unused)
 	paper_free(w);
 }
 
+/* Another session takes the same picture meanwhile: who waits for it goes on all the same. */
+static void test_a_picture_is_taken_meanwhile(void **unused)
+{
+	struct paper *w = begin_picture();
+
+	(void)unused;
+	w->beside = true;
+	restart_text(w);
+	assert_int_equal(w->blob_asks, 1);
+	th_driver_text_keep(w->driver, &w->blob_asked, TH_STR("picture"));
+	assert_false(w->request->open);
+	th_driver_blob_here(w->driver, &w->blob_asked, TH_STR("picture"), NULL);
+	assert_true(w->request->open);
+	assert_int_equal(w->blob_reads, 0);
+	paper_free(w);
+}
+
 /* The session is stopped while its picture comes: nothing is sent. */
 static void test_a_picture_comes_too_late(void **unused)
 {
@@ -1903,6 +1921,7 @@ int main(void)
 		cmocka_unit_test(test_the_first_picture),
 		cmocka_unit_test(test_a_new_picture_is_here),
 		cmocka_unit_test(test_a_picture_is_read_beside),
+		cmocka_unit_test(test_a_picture_is_taken_meanwhile),
 		cmocka_unit_test(test_a_picture_comes_too_late),
 		cmocka_unit_test(test_no_first_picture),
 		cmocka_unit_test(test_a_lost_request_is_sent_again),
