@@ -3,6 +3,7 @@
 
 import json
 import pathlib
+import signal
 import sys
 import uuid
 
@@ -91,6 +92,12 @@ class Named(WithNodes):
         session = self.mcp(first, "initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}).headers["Mcp-Session-Id"]
         self.assertEqual(first.end(), 0)
         self.assertEqual(self.mcp(second, "ping", status=404, session=session).json()["error"]["code"], "session_not_found")
+        # One of a node that was killed, and that others still take for alive: the request names a session of nobody.
+        third = self.node("n3")
+        session = self.mcp(third, "initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}).headers["Mcp-Session-Id"]
+        third.end(signal.SIGKILL)
+        params = {"name": "get_session", "arguments": {"session_id": "nobody"}}
+        self.assertEqual(self.mcp(second, "tools/call", params, 503, session).json()["error"]["code"], "other_node")
 
     def test_a_form_of_mcp(self):
         """2026-07-28: what the client keeps for one node is opened by the other."""
