@@ -75,6 +75,12 @@ bool th_body_waits(struct th_live *l)
 	return waits;
 }
 
+bool th_body_waiting(const struct th_live *l)
+{
+	/* Another request may have begun since, which is not durable yet. */
+	return l->pictures_due && l->pictures_seq == l->fold.request_seq && !l->lost;
+}
+
 void th_body_deinit(struct th_live *l, struct th_body *b)
 {
 	for (size_t i = 0; i < b->blob_count; i++)

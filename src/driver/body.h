@@ -29,6 +29,8 @@ TH_NODISCARD enum th_code th_body_add_history(struct th_live *l, struct th_body 
 /* Are pictures of the history still to come?  They are asked for once for each request; who asked
  * is called again (th_driver_blob_here). */
 bool th_body_waits(struct th_live *l);
+/* Whether the request of now waits so. */
+bool th_body_waiting(const struct th_live *l);
 void th_body_deinit(struct th_live *l, struct th_body *b);
 
 #endif

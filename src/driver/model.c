@@ -370,7 +370,7 @@ void th_driver_blob_here(struct th_driver *d, const struct th_digest *hash, stru
 	 * once, and who waits for it was told of neither. */
 	th_driver_text_came(d, hash, bytes, why);
 	for (uint32_t i = 0; i < d->live_cap; i++)
-		if (d->lives[i] && d->lives[i]->pictures_due && !d->lives[i]->lost)
+		if (d->lives[i] && th_body_waiting(d->lives[i]))
 			th_live_model_call(d->lives[i]);
 }
 

@@ -1424,6 +1424,28 @@ static void test_a_picture_comes_too_late(void **unused)
 	paper_free(w);
 }
 
+/* The session goes on, and its new request is not durable when the picture of the one before comes:
+ * nothing is sent before it is. */
+static void test_a_picture_comes_too_early(void **unused)
+{
+	struct paper *w = begin_picture();
+	struct th_err err = { 0 };
+
+	(void)unused;
+	w->beside = true;
+	restart_text(w);
+	assert_int_equal(
+	    th_driver_set_state(w->driver, w->h, TH_STATE_STOPPED, TH_STR("wait"), &err), TH_OK);
+	paper_settle(w);
+	assert_int_equal(
+	    th_driver_set_state(w->driver, w->h, TH_STATE_RUNNING, TH_STR("go on"), &err), TH_OK);
+	th_driver_blob_here(w->driver, &w->blob_asked, TH_STR("picture"), NULL);
+	assert_false(w->request->open);
+	paper_settle(w);
+	assert_true(w->request->open);
+	paper_free(w);
+}
+
 /* Without a screen to be seen the model is asked all the same. */
 static void test_no_first_picture(void **unused)
 {
@@ -1923,6 +1945,7 @@ int main(void)
 		cmocka_unit_test(test_a_picture_is_read_beside),
 		cmocka_unit_test(test_a_picture_is_taken_meanwhile),
 		cmocka_unit_test(test_a_picture_comes_too_late),
+		cmocka_unit_test(test_a_picture_comes_too_early),
 		cmocka_unit_test(test_no_first_picture),
 		cmocka_unit_test(test_a_lost_request_is_sent_again),
 		cmocka_unit_test(test_pause_and_resume),
