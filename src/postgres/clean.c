@@ -44,6 +44,7 @@ struct cleaning {
 	struct th_pg_places places;
 	const struct th_pg_place *at;
 	int stop_fd; /* readable: it is to end; -1: never */
+	bool failed; /* the place, not the database */
 	struct th_pq_array names, hashes;
 	struct th_clean_report *report;
 	struct th_err *err;
@@ -112,6 +113,7 @@ static enum th_code mark(struct cleaning *x)
 
 	while (code == TH_OK && !walk.over && !stopped(x)) {
 		code = p->kind->walk(p, &walk, on_found, x, x->err);
+		x->failed = code != TH_OK;
 		if (code == TH_OK)
 			code = doom(x);
 	}
@@ -163,8 +165,10 @@ static enum th_code sweep(struct cleaning *x, int *ret_done)
 			count++;
 		}
 	*ret_done = (int)count;
-	if (code == TH_OK && count > 0)
+	if (code == TH_OK && count > 0) {
 		code = p->kind->remove(p, names, count, x->err);
+		x->failed = code != TH_OK;
+	}
 	th_pq_arg_i64(&gone, x->at->number);
 	th_pq_arg_array(&gone, &x->names);
 	if (code == TH_OK && count > 0)
@@ -207,27 +211,51 @@ static enum th_code claim(struct cleaning *x, bool *ret, struct th_err *err)
 	return code;
 }
 
-/* now: without waiting for a turn. */
+/* The row of a place that failed says so.  Where that fails too, the next time says it. */
+static void note(struct cleaning *x)
+{
+	if (x->failed && th_pg_place_note(x->c, x->at->number, x->err->msg, NULL) == TH_OK)
+		(void)!th_pq_go(x->c, NULL, NULL);
+}
+
+static enum th_code clean_one(struct cleaning *x, bool now)
+{
+	bool walk = now;
+	enum th_code code = now ? TH_OK : claim(x, &walk, x->err);
+
+	x->failed = false;
+	if (code == TH_OK && walk)
+		code = mark(x);
+	if (code == TH_OK)
+		code = sweep_all(x);
+	th_pq_array_clear(&x->names);
+	th_pq_array_clear(&x->hashes);
+	note(x);
+	return code;
+}
+
+/* now: without waiting for a turn.  One that fails keeps nobody from the others; the first error is
+ * told. */
 static enum th_code clean(struct th_postgres *s, struct th_pq *c, bool now, int stop_fd,
 			  struct th_clean_report *ret, struct th_err *err)
 {
-	struct cleaning x = { .s = s, .c = c, .stop_fd = stop_fd, .report = ret, .err = err };
+	struct th_err why = { 0 };
+	struct cleaning x = { .s = s, .c = c, .stop_fd = stop_fd, .report = ret, .err = &why };
 	enum th_code code = th_pg_places_load(s, c, &x.places, err);
 
 	th_pq_array_init(&x.names, TH_PQ_TEXT, TH_BATCH_MEMORY_MAX);
 	th_pq_array_init(&x.hashes, TH_PQ_BYTES, TH_BATCH_MEMORY_MAX);
-	for (size_t i = 0; i < x.places.count && code == TH_OK && !stopped(&x); i++) {
-		bool walk = now;
+	for (size_t i = 0; i < x.places.count && !stopped(&x); i++) {
+		enum th_code one;
 
 		x.at = &x.places.list[i];
 		if (!x.at->ours)
 			continue;
-		if (!now)
-			code = claim(&x, &walk, err);
-		if (code == TH_OK && walk)
-			code = mark(&x);
-		if (code == TH_OK)
-			code = sweep_all(&x);
+		one = clean_one(&x, now);
+		if (code == TH_OK && one != TH_OK) {
+			code = one;
+			*err = why;
+		}
 	}
 	th_pq_array_deinit(&x.names);
 	th_pq_array_deinit(&x.hashes);
@@ -263,7 +291,7 @@ enum th_code th_postgres_clean(struct th_store *store, struct th_clean_report *r
 
 /* ---- the thread ---- */
 
-/* What fails is tried again the next time; a place that fails is seen by those who put there. */
+/* What fails is tried again the next time; a place that fails is noted in its row. */
 static void *work(void *ctx)
 {
 	struct th_postgres *s = ctx;
@@ -273,10 +301,11 @@ static void *work(void *ctx)
 	th_random(&draw, sizeof(draw)); /* nodes that begin together do not come together */
 	while (poll(&stop, 1, (int)(TH_BLOB_CLEAN_MS / 2 + draw % (TH_BLOB_CLEAN_MS / 2))) == 0) {
 		struct th_clean_report report = { 0 };
+		struct th_err err;
 		struct th_pq c;
 
 		link_init(s, &c, stop.fd);
-		(void)!clean(s, &c, false, stop.fd, &report, NULL);
+		(void)!clean(s, &c, false, stop.fd, &report, &err);
 		th_pq_close(&c);
 	}
 	return NULL;

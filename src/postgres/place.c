@@ -7,7 +7,10 @@
  * `blobs` says where its bytes are, so a node that has not heard of a new place yet
  * only puts something into the old one.
  */
+#include "base/text.h"
 #include "postgres/postgres.h"
+
+#define FAILURE_MAX 400 /* bytes of why, in the database */
 
 /* ---- which places there are ---- */
 
@@ -77,6 +80,18 @@ enum th_code th_pg_places_load(struct th_postgres *s, struct th_pq *c, struct th
 	if (code == TH_OK)
 		p->looked_ms = th_clock_ms();
 	return code ? th_prefix(err, code, "%s", s->shown) : TH_OK;
+}
+
+enum th_code th_pg_place_note(struct th_pq *c, int64_t number, const char *why, struct th_err *err)
+{
+	struct th_pq_args args TH_CLEANUP(th_pq_args_deinit) = { 0 };
+
+	th_pq_arg_i64(&args, number);
+	th_pq_arg_text(&args, th_utf8_cut(th_str_of(why), FAILURE_MAX));
+	return th_pq_add(c,
+			 "UPDATE thole.places SET failed = clock_timestamp(), failure = $2"
+			 " WHERE number = $1",
+			 &args, err);
 }
 
 /* ---- reading ---- */

@@ -312,6 +312,9 @@ void th_pg_places_deinit(struct th_pg_places *p);
 /* What the database says of them, by this connection. */
 TH_NODISCARD enum th_code th_pg_places_load(struct th_postgres *s, struct th_pq *c,
 					    struct th_pg_places *p, struct th_err *err);
+/* Queues what writes into its row that it failed, and why. */
+TH_NODISCARD enum th_code th_pg_place_note(struct th_pq *c, int64_t number, const char *why,
+					   struct th_err *err);
 /* Appends the bytes of an object, by its digest.  TH_ENOENT is TH_ECORRUPT here: its row is there.
  * `c` looks up a place that is not known yet. */
 TH_NODISCARD enum th_code th_pg_place_get(struct th_postgres *s, struct th_pq *c,

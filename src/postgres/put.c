@@ -12,10 +12,7 @@
  */
 #include <stdlib.h>
 
-#include "base/text.h"
 #include "postgres/postgres.h"
-
-#define FAILURE_MAX 400 /* bytes of why, in the database */
 
 const struct th_pg_put *th_pg_put_find(const struct th_pg_puts *p, const struct th_digest *hash)
 {
@@ -175,17 +172,10 @@ enum th_code th_pg_puts_make(struct th_postgres *s, const struct th_batch *list,
 /* The row of a place that failed says so, once. */
 static enum th_code note_failure(struct th_postgres *s, struct th_err *err)
 {
-	struct th_pq_args args TH_CLEANUP(th_pq_args_deinit) = { 0 };
+	int64_t number = s->puts.failed;
 
-	if (s->puts.failed == 0)
-		return TH_OK;
-	th_pq_arg_i64(&args, s->puts.failed);
-	th_pq_arg_text(&args, th_utf8_cut(th_str_of(s->puts.why.msg), FAILURE_MAX));
 	s->puts.failed = 0;
-	return th_pq_add(&s->writer,
-			 "UPDATE thole.places SET failed = clock_timestamp(), failure = $2"
-			 " WHERE number = $1",
-			 &args, err);
+	return number ? th_pg_place_note(&s->writer, number, s->puts.why.msg, err) : TH_OK;
 }
 
 enum th_code th_pg_puts_check(struct th_postgres *s, struct th_err *err)

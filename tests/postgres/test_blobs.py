@@ -235,6 +235,20 @@ class InFolder(Blobs):
         self.reads("two")
         self.whole()
 
+    def test_one_place_fails(self):
+        """It keeps nobody from cleaning the others, and its row says why."""
+        self.begin(f"folder:{self.folder}/first")
+        shutil.rmtree(self.folder / "first")
+        self.good("store", "blobs", f"folder:{self.place}")
+        self.run_big("one")
+        self.good("delete", "one")
+        self.doomed_for(DAY + 60)
+        ended = self.thole("store", "clean")
+        self.assertEqual((ended.code, self.files()), (1, []))
+        self.assertIn("is the file system mounted?", ended.err)
+        self.assertIn("is the file system mounted?", self.places()[1]["failure"])
+        self.assertNotIn("failure", self.places()[2])
+
     def test_copy_of_database(self):
         """Of a database that was dumped and restored the place is another's: read, and neither written nor cleaned."""
         self.begin(f"folder:{self.place}")
