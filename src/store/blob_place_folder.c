@@ -161,10 +161,10 @@ static enum th_code folder_get(struct th_blob_place *p, const char *name, struct
 	part = part_open(f, name, &rest);
 	if (part >= 0)
 		fd = openat(part, rest, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 && errno == ENOENT) {
-		th_fd_close(&f->fd);
+	if (fd < 0)
+		th_fd_close(&f->fd); /* it may be mounted anew */
+	if (fd < 0 && errno == ENOENT)
 		return th_fail(err, TH_ENOENT, "%s: the object %s is not there", p->url, name);
-	}
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return th_fail_errno(err, errno, "%s: the object %s", p->url, name);
 	if (!S_ISREG(st.st_mode))
