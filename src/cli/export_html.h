@@ -2,7 +2,7 @@
 /*
  * export_html.h - a session as one HTML file that plays it without a server.
  *
- * The player is the page's own (web/, server/page.h).  Events and pictures stand
+ * The player is the page's own (web/, sessions_api/page.h).  Events and pictures stand
  * in it as blocks of data that no browser runs; the file's policy names the one
  * script and the one style that it has.  Sessions that work for this one are
  * not in it.
