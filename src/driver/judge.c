@@ -171,7 +171,8 @@ static enum th_code put_history(struct th_live *l, struct th_buf *out, struct th
 		if (from > 1)
 			th_buf_printf(out, "[%zu items are left out here]\n", from - 1);
 		th_condenser_list(&t, from, t.count, each, out);
-		if (out->len - before <= room || from + 1 >= t.count)
+		/* As long as a list can be is one that was cut at its end, where the newest are. */
+		if (out->len < room || from + 1 >= t.count)
 			break;
 		if (each > JUDGE_ITEM_MIN)
 			each /= 2;
