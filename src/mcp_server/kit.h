@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mcp_kit.h - what thole offers over MCP: tools that begin and lead sessions,
+ * kit.h - what thole offers over MCP: tools that begin and lead sessions,
  * sessions as resources, long runs as tasks.
  *
  * No tool decides about a call that waits for a person: a model must not approve

@@ -16,7 +16,7 @@
 /* All print encrypted_content, or nothing where there is none: */
 /* of the reasoning that is the nth of an answer (`raw` of model_answered), */
 void th_seal_of_answer(const struct th_json *raw, size_t nth, struct th_buf *out);
-/* of a block's type and its signature or data, a JSON string with or without its quotes. */
+/* of a block's type and its signature or data, a JSON string without its quotes. */
 void th_seal_of_parts(struct th_str type, struct th_str inside, struct th_buf *out);
 
 /* Whether an item's is of this wire. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_kept.c - what a history that the provider has cannot be combined with. */
+/* test_provider_state.c - what a history that the provider has cannot be combined with. */
 #include "unit.h"
 
 #include "agents/provider_state.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_ladder.c - what follows an answer: a team's fold with a small driver
+ * test_next_step.c - what follows an answer: a team's fold with a small driver
  * that does at once what is due, while the test plays the model, the people and
  * the agent's code.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_choices.c - which server and which key each model of an agent gets. */
+/* test_resolved_models.c - which server and which key each model of an agent gets. */
 #include "unit.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* past_rig.h - a history made of the lines of a log. */
+/* transcript_rig.h - a history made of the lines of a log. */
 #ifndef TH_TESTS_UNIT_CORE_TRANSCRIPT_RIG_H
 #define TH_TESTS_UNIT_CORE_TRANSCRIPT_RIG_H
 
