@@ -98,7 +98,6 @@ enum th_code th_driver_text_need(struct th_driver *d, const struct th_digest *ha
 		code = t->why->code;
 		if (err)
 			*err = *t->why;
-		text_remove(d, t);
 	} else if (!t || !t->text) {
 		code = text_read(d, hash, &t, err);
 	}
@@ -153,6 +152,14 @@ void th_driver_text_came(struct th_driver *d, const struct th_digest *hash, stru
 	} else {
 		(void)text_fill(d, hash, bytes);
 	}
+}
+
+void th_driver_text_clear_error(struct th_driver *d, const struct th_digest *hash)
+{
+	struct th_blob_text *t = text_find(d, hash);
+
+	if (t && t->why)
+		text_remove(d, t);
 }
 
 void th_driver_text_drop(struct th_driver *d, const struct th_digest *hash)

@@ -17,6 +17,8 @@ bool th_driver_text_ask(struct th_driver *d, const struct th_digest *hash);
 /* It came, or `why` not.  What nobody waits for is let go. */
 void th_driver_text_came(struct th_driver *d, const struct th_digest *hash, struct th_str bytes,
 			 const struct th_err *why);
+/* All who waited for it know why it did not come: who asks next asks anew. */
+void th_driver_text_clear_error(struct th_driver *d, const struct th_digest *hash);
 bool th_driver_text_comes(const struct th_driver *d, const struct th_digest *hash);
 void th_driver_text_drop(struct th_driver *d, const struct th_digest *hash);
 void th_driver_texts_free(struct th_driver *d);

@@ -180,7 +180,7 @@ struct th_blob_text {
 	struct th_digest hash;
 	char *text;         /* NULL: it is not here */
 	bool asked;         /* it comes */
-	struct th_err *why; /* it came to nothing: told to who needs it next */
+	struct th_err *why; /* it came to nothing: told to all who wait for it */
 	size_t len, users;
 	uint64_t used;
 };

@@ -372,6 +372,7 @@ void th_driver_blob_here(struct th_driver *d, const struct th_digest *hash, stru
 	for (uint32_t i = 0; i < d->live_cap; i++)
 		if (d->lives[i] && th_body_waiting(d->lives[i]))
 			th_live_model_call(d->lives[i]);
+	th_driver_text_clear_error(d, hash);
 }
 
 void th_live_model_cancel(struct th_live *l, bool log)

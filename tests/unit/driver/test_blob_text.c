@@ -53,10 +53,37 @@ static void edges_of_encoded_pictures(void **state)
 	paper_free(w);
 }
 
+/* Why one did not come is told to each that waited, and nobody reads it here and now for that. */
+static void all_are_told_why(void **state)
+{
+	struct paper *w = paper_new();
+	struct th_digest hash = { { 0xab } };
+	struct th_err why = { 0 }, err = { 0 };
+	struct th_str text;
+
+	(void)state;
+	w->beside = true;
+	assert_false(th_driver_text_ask(w->driver, &hash));
+	assert_false(th_driver_text_ask(w->driver, &hash));
+	assert_int_equal(w->blob_asks, 1);
+	(void)th_fail(&why, TH_ECONN, "the place is away");
+	assert_true(th_driver_text_came(w->driver, &hash, TH_STR(""), &why));
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(th_driver_text_need(w->driver, &hash, &text, &err), TH_ECONN);
+		assert_string_equal(err.msg, "picture of the history: the place is away");
+	}
+	assert_int_equal(w->blob_reads, 0);
+	th_driver_text_clear_error(w->driver, &hash);
+	assert_false(th_driver_text_ask(w->driver, &hash));
+	assert_int_equal(w->blob_asks, 2);
+	paper_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(edges_of_encoded_pictures),
+		cmocka_unit_test(all_are_told_why),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
