@@ -409,7 +409,7 @@ int thole_runtime_blob_start(struct thole_runtime *rt, const char *hash, size_t 
 	r->hash = digest;
 	r->offset = offset;
 	r->len = len;
-	return begin(r, th_runtime_reader(rt->rt), ret, err);
+	return begin(r, th_runtime_blob_reader(rt->rt), ret, err);
 }
 
 int thole_conversation_read(struct thole_conversation *c, const char *const *options,

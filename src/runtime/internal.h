@@ -91,7 +91,7 @@ struct th_runtime {
 	struct th_otlp *otlp;          /* NULL: traces are sent nowhere */
 	struct th_human_model *person; /* who plays human/human */
 	struct th_store *store;
-	struct th_reader *reader, *long_reader, *writer;
+	struct th_reader *reader, *long_reader, *blob_reader, *writer;
 	struct th_leases *leases;
 	const struct th_config *config;
 	struct th_driver *driver;

@@ -162,7 +162,7 @@ static enum th_code world_blob_ask(void *ctx, const struct th_digest *hash, stru
 	b->rt = rt;
 	b->hash = *hash;
 	th_buf_init(&b->bytes, TH_BLOB_MAX);
-	code = th_reader_ask(rt->reader, &b->job, err);
+	code = th_reader_ask(rt->blob_reader, &b->job, err);
 	if (code)
 		blob_drop(&b->job);
 	return code;
@@ -299,8 +299,9 @@ enum th_code th_runtime_new(const struct th_runtime_options *options, struct th_
 	if (!code) {
 		rt->reader = th_reader_new(rt->loop, rt->store, options->store_url);
 		rt->long_reader = th_reader_new(rt->loop, rt->store, options->store_url);
+		rt->blob_reader = th_reader_new(rt->loop, rt->store, options->store_url);
 		rt->writer = th_reader_new(rt->loop, rt->store, TH_STR(""));
-		if (!rt->reader || !rt->long_reader || !rt->writer)
+		if (!rt->reader || !rt->long_reader || !rt->blob_reader || !rt->writer)
 			code = th_fail_memory(err);
 		else
 			rt->leases = th_leases_new(rt->loop, rt->store, rt->writer);
@@ -353,6 +354,7 @@ struct th_runtime *th_runtime_free(struct th_runtime *rt)
 	rt->writer = th_reader_free(rt->writer);
 	rt->reader = th_reader_free(rt->reader);
 	rt->long_reader = th_reader_free(rt->long_reader);
+	rt->blob_reader = th_reader_free(rt->blob_reader);
 	th_screens_end(rt);
 	th_loop_undefer(rt->loop, &rt->flush);
 	th_loop_undefer(rt->loop, &rt->reap);
@@ -402,6 +404,11 @@ struct th_reader *th_runtime_reader(struct th_runtime *rt)
 struct th_reader *th_runtime_long_reader(struct th_runtime *rt)
 {
 	return rt->long_reader;
+}
+
+struct th_reader *th_runtime_blob_reader(struct th_runtime *rt)
+{
+	return rt->blob_reader;
 }
 
 struct th_reader *th_runtime_writer(struct th_runtime *rt)

@@ -42,6 +42,8 @@ struct th_driver *th_runtime_driver(struct th_runtime *rt);
 /* Reads beside the loop: pieces and single rows; and jobs that may take seconds. */
 struct th_reader *th_runtime_reader(struct th_runtime *rt);
 struct th_reader *th_runtime_long_reader(struct th_runtime *rt);
+/* Blobs alone: they may be in a place that is slow or away, for which nothing else waits. */
+struct th_reader *th_runtime_blob_reader(struct th_runtime *rt);
 /* Its jobs get the loop's handle, on a thread, for what store.h lets other threads call. */
 struct th_reader *th_runtime_writer(struct th_runtime *rt);
 

@@ -330,6 +330,29 @@ class InS3(Blobs):
         del self.env["AWS_ACCESS_KEY_ID"]
         self.assertIn("there is no key of the object store", self.thole("store", "blobs", self.s3.url()).err)
 
+    def test_one_that_is_slow(self):
+        """Whoever wants a blob of it waits, and nobody else at the server."""
+        self.begin(self.s3.url())
+        self.serve([shell(BIG)], say("Done."))
+        self.serve_http()
+        self.good_call("POST", "/api/sessions", {"id": "one", "message": "Count."}, 201)
+        self.wait_for(lambda: self.good_call("GET", "/api/sessions/one")["state"] == "finished")
+        asked, go_on, got = threading.Event(), threading.Event(), []
+
+        def hold(method, key):
+            asked.set()
+            go_on.wait(house.SECONDS)
+
+        self.s3.fail = hold
+        reader = threading.Thread(target=lambda: got.append(self.call("GET", f"/api/sessions/one/blobs/{HASH}")))
+        reader.start()
+        self.assertTrue(asked.wait(house.SECONDS))
+        self.assertEqual([s["session_id"] for s in self.good_call("GET", "/api/sessions")["sessions"]], ["one"])
+        self.assertEqual(got, [])
+        go_on.set()
+        reader.join()
+        self.assertEqual((got[0].status, got[0].body), (200, BIG_BYTES))
+
     def test_keys_in_a_file(self):
         keys = self.folder / "keys"
         keys.write_text(f"{KEY} {SECRET}\n")
