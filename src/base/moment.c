@@ -88,7 +88,7 @@ static bool zone(struct th_str *s, int64_t *ret)
 	return minutes >= 0 && minutes < 60;
 }
 
-static bool read_date(struct th_str s, int64_t *ret_ms)
+bool th_moment_read(struct th_str s, int64_t *ret_ms)
 {
 	int64_t year, month, day, hour, minute, second, ms, offset, days;
 	bool good;
@@ -132,7 +132,7 @@ enum th_code th_moment_parse(struct th_str text, int64_t now_ms, int64_t *ret_ms
 		*ret_ms = now_ms + seconds * 1000;
 		return TH_OK;
 	}
-	if (!read_date(text, ret_ms))
+	if (!th_moment_read(text, ret_ms))
 		return th_fail(err, TH_EUSAGE,
 			       "a time is 2026-11-27T08:30:00Z, or seconds from now on");
 	if (*ret_ms - now_ms > TH_MOMENT_MAX_S * 1000)
@@ -141,18 +141,28 @@ enum th_code th_moment_parse(struct th_str text, int64_t now_ms, int64_t *ret_ms
 	return TH_OK;
 }
 
+/* ---- writing ---- */
+
+void th_moment_date(int64_t days, int64_t *year, int64_t *month, int64_t *day)
+{
+	int64_t shifted = days + 719468, era, of_era, year_of_era, of_year, shifted_month;
+
+	era = (shifted >= 0 ? shifted : shifted - 146096) / 146097;
+	of_era = shifted - era * 146097;
+	year_of_era = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+	of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+	shifted_month = (5 * of_year + 2) / 153;
+	*day = of_year - (153 * shifted_month + 2) / 5 + 1;
+	*month = shifted_month < 10 ? shifted_month + 3 : shifted_month - 9;
+	*year = year_of_era + era * 400 + (*month <= 2);
+}
+
 void th_moment_print(int64_t ms, char ret[static TH_MOMENT_TEXT_SIZE])
 {
-	int64_t days = TH_MAX(ms, INT64_C(0)) / 1000 / DAY_S,
-		rest = TH_MAX(ms, INT64_C(0)) / 1000 % DAY_S;
-	int64_t year = 1970 + days / 366, month = 1;
+	int64_t s = TH_MAX(ms, INT64_C(0)) / 1000, rest = s % DAY_S, year, month, day;
 
-	while (year < 9999 && days_before(year + 1) <= days)
-		year++;
-	days -= days_before(year);
-	for (; month < 12 && days >= days_in(year, month); month++)
-		days -= days_in(year, month);
-	snprintf(ret, TH_MOMENT_TEXT_SIZE, "%04d-%02d-%02d %02d:%02d:%02d UTC", (int)year,
-		 (int)month, (int)(days % 100) + 1, (int)(rest / 3600), (int)(rest / 60 % 60),
-		 (int)(rest % 60));
+	th_moment_date(s / DAY_S, &year, &month, &day);
+	snprintf(ret, TH_MOMENT_TEXT_SIZE, "%04d-%02d-%02d %02d:%02d:%02d UTC",
+		 (int)TH_MIN(year, INT64_C(9999)), (int)(month % 100), (int)(day % 100),
+		 (int)(rest / 3600), (int)(rest / 60 % 60), (int)(rest % 60));
 }

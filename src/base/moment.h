@@ -16,6 +16,12 @@
 TH_NODISCARD enum th_code th_moment_parse(struct th_str text, int64_t now_ms, int64_t *ret_ms,
 					  struct th_err *err);
 
+/* RFC 3339 alone, from 1970 on.  False: it is no such time. */
+bool th_moment_read(struct th_str text, int64_t *ret_ms);
+
+/* The date of a day since 1970, of the Gregorian calendar in both directions. */
+void th_moment_date(int64_t days, int64_t *year, int64_t *month, int64_t *day);
+
 /* "2026-11-27 08:30:00 UTC" */
 #define TH_MOMENT_TEXT_SIZE 32
 void th_moment_print(int64_t ms, char ret[static TH_MOMENT_TEXT_SIZE]);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
+#include "base/moment.h"
 
 void th_trajectory_init(struct th_trajectory *t, struct th_str session)
 {
@@ -312,21 +313,6 @@ enum th_code th_step_flush(const struct th_trajectory_out *out, struct th_buf *t
 	return code;
 }
 
-/* The civil date of a day since 1970 (proleptic Gregorian). */
-static void civil(int64_t days, int64_t *year, int64_t *month, int64_t *day)
-{
-	int64_t shifted = days + 719468, era, of_era, year_of_era, of_year, shifted_month;
-
-	era = (shifted >= 0 ? shifted : shifted - 146096) / 146097;
-	of_era = shifted - era * 146097;
-	year_of_era = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-	of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-	shifted_month = (5 * of_year + 2) / 153;
-	*day = of_year - (153 * shifted_month + 2) / 5 + 1;
-	*month = shifted_month < 10 ? shifted_month + 3 : shifted_month - 9;
-	*year = year_of_era + era * 400 + (*month <= 2);
-}
-
 void th_step_time(int64_t ts_ms, struct th_buf *out)
 {
 	int64_t days = ts_ms / 86400000, rest = ts_ms % 86400000, year, month, day;
@@ -335,7 +321,7 @@ void th_step_time(int64_t ts_ms, struct th_buf *out)
 		rest += 86400000;
 		days--;
 	}
-	civil(days, &year, &month, &day);
+	th_moment_date(days, &year, &month, &day);
 	th_buf_printf(out, "%04lld-%02lld-%02lldT%02lld:%02lld:%02lld.%03lldZ", (long long)year,
 		      (long long)month, (long long)day, (long long)(rest / 3600000),
 		      (long long)(rest / 60000 % 60), (long long)(rest / 1000 % 60),

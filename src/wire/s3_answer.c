@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/moment.h"
 
 #define ERROR_NAME_MAX 64
-#define DAY_S 86400
 
 /* What is between <name> and </name>, the first in *at, which moves behind it.  False: none. */
 static bool element(struct th_str *at, const char *name, struct th_str *ret)
@@ -26,42 +26,6 @@ static bool element(struct th_str *at, const char *name, struct th_str *ret)
 		return false;
 	*at = th_str_sub(*ret, (size_t)to + strlen(tag), ret->len);
 	*ret = th_str_sub(*ret, 0, (size_t)to);
-	return true;
-}
-
-/* Digits alone; -1: others. */
-static int64_t digits(struct th_str s, size_t from, size_t count)
-{
-	int64_t v = 0;
-
-	if (from + count > s.len)
-		return -1;
-	for (size_t i = from; i < from + count; i++) {
-		if (s.ptr[i] < '0' || s.ptr[i] > '9')
-			return -1;
-		v = v * 10 + (s.ptr[i] - '0');
-	}
-	return v;
-}
-
-/* "2013-05-24T00:00:00.000Z".  False: it is no time. */
-static bool time_read(struct th_str s, int64_t *ret)
-{
-	int64_t year = digits(s, 0, 4), month = digits(s, 5, 2), day = digits(s, 8, 2);
-	int64_t hour = digits(s, 11, 2), minute = digits(s, 14, 2), second = digits(s, 17, 2);
-	int64_t era, yoe, doy;
-
-	if (year < 1970 || month < 1 || month > 12 || day < 1 || day > 31 || hour < 0 ||
-	    hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60 ||
-	    s.ptr[4] != '-' || s.ptr[7] != '-' || s.ptr[10] != 'T' || s.ptr[13] != ':' ||
-	    s.ptr[16] != ':' || !th_str_ends(s, TH_STR("Z")))
-		return false;
-	year -= month <= 2; /* years begin in March */
-	era = year / 400;
-	yoe = year % 400;
-	doy = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
-	*ret = (era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468) * DAY_S +
-	       hour * 3600 + minute * 60 + second;
 	return true;
 }
 
@@ -92,10 +56,10 @@ enum th_code th_s3_list_read(struct th_str xml, th_s3_object_fn *fn, void *ctx, 
 		if (!element(&at, "Key", &key))
 			return th_fail(err, TH_EPROTO, "the list has an object without a key");
 		at = object;
-		if (!element(&at, "LastModified", &changed) || !time_read(changed, &when))
+		if (!element(&at, "LastModified", &changed) || !th_moment_read(changed, &when))
 			return th_fail(err, TH_EPROTO,
 				       "the list does not say when an object was made");
-		code = fn(ctx, key, when, err);
+		code = fn(ctx, key, when / 1000, err);
 	}
 	/* One that says there is more and has nothing would be asked for ever. */
 	*ret_more = count > 0 && th_str_is(truncated, "true");

@@ -6,31 +6,19 @@
 
 #include "base/hash.h"
 #include "base/limits.h"
+#include "base/moment.h"
 
 #define DAY_S 86400
 #define CANONICAL_MAX (64 * TH_KIB)
 
-/* The civil date of a day since 1970 (proleptic Gregorian): years begin in March. */
-static void civil(int64_t days, int64_t *year, int *month, int *day)
-{
-	int64_t z = days + 719468, era = z / 146097, doe = z % 146097;
-	int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
-	int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100), m = (5 * doy + 2) / 153;
-
-	*day = (int)(doy - (153 * m + 2) / 5 + 1);
-	*month = (int)(m < 10 ? m + 3 : m - 9);
-	*year = yoe + era * 400 + (*month <= 2);
-}
-
 void th_sigv4_time(int64_t unix_s, char out[static TH_SIGV4_TIME_SIZE])
 {
-	int64_t year, s;
-	int month, day;
+	int64_t year, month, day, s;
 
 	if (unix_s < 0 || unix_s >= 253402300800) /* the year 10000 */
 		unix_s = 0;
 	s = unix_s % DAY_S;
-	civil(unix_s / DAY_S, &year, &month, &day);
+	th_moment_date(unix_s / DAY_S, &year, &month, &day);
 	snprintf(out, TH_SIGV4_TIME_SIZE, "%04u%02u%02uT%02u%02u%02uZ", (unsigned)year % 10000,
 		 (unsigned)month % 100, (unsigned)day % 100, (unsigned)(s / 3600) % 100,
 		 (unsigned)(s / 60 % 60), (unsigned)(s % 60));
