@@ -108,3 +108,12 @@ void th_api_named_give(struct thole_runtime *rt, struct th_api_removed *name)
 	if (name->next)
 		name->next->prev = name->prev;
 }
+
+struct thole_session *th_api_open_find(struct thole_runtime *rt, const char *id)
+{
+	struct thole_session *s = th_api_named_first(rt, id);
+
+	while (s && (s->freed || s->lost))
+		s = th_api_named_next(s);
+	return s;
+}

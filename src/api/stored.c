@@ -14,15 +14,6 @@
 /* ---- decisions --------------------------------------------------------------------------------
  */
 
-struct thole_session *th_api_open_find(struct thole_runtime *rt, const char *id)
-{
-	struct thole_session *s = th_api_named_first(rt, id);
-
-	while (s && (s->freed || s->lost))
-		s = th_api_named_next(s);
-	return s;
-}
-
 struct word {
 	const char *call_id, *by, *message;
 	bool approve, always;

@@ -507,6 +507,7 @@ static void claimed_at_once(void **state)
 	assert_int_equal(errs[0].code, TH_EBUSY);
 	assert_int_equal(errs[1].code, TH_OK);
 	assert_int_equal(rows[1].epoch, 2);
+	assert_int_equal(th_pq_run(&first, "ROLLBACK", NULL, NULL, &err), TH_OK);
 	th_pq_close(&first);
 	assert_int_equal(two->kind->lease_many(two, ids, 1, true, &arena, rows, errs, &err), TH_OK);
 	assert_int_equal(errs[0].code, TH_OK);

@@ -192,7 +192,8 @@ static void test_urls(void **state)
 	for (size_t i = 0; i < TH_COUNT(bad); i++)
 		if (th_blob_place_open(th_str_of(bad[i]), TH_STR(ID), &p, &err) != TH_EUSAGE)
 			fail_msg("%s: was not refused", bad[i]);
-	memset(longest, 'a', sizeof(longest));
+	memset(longest, 'a', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
 	memcpy(longest, "folder:/", 8);
 	assert_int_equal(
 	    th_blob_place_open(th_str_n(longest, TH_PLACE_URL_MAX), TH_STR(ID), &p, &err), TH_OK);
