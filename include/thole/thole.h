@@ -818,6 +818,7 @@ TH_API int thole_session_type(struct thole_session *s, const char *by, const cha
  *     seconds  after which it is ended with all that it started; default 120
  *     input    a text for its standard input, at most 480 KiB; default: nothing
  *     bytes    of each of its streams that are given, at most 393216; default 32768
+ *              (fewer, where both are longer than 512 KiB as JSON)
  *     looks    "yes": it changes nothing, so it is no event, and the agent may be at work
  *
  * Where the command began, `fn` is told a JSON object: "out", "err", "exit_code" or "signal",

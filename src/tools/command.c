@@ -157,20 +157,40 @@ static void add_failure(struct th_buf *out, const struct command *c, const struc
 		th_buf_truncate(out, out->len - 1);
 }
 
-/* Both streams, for who decides by them. */
+static void add_stream(struct th_jw *w, const char *name, const struct th_clip *clip, size_t most)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+	struct th_buf cut TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+
+	(void)th_clip_text(clip, &text);
+	th_text_clip(&cut, th_buf_str(&text), most);
+	th_jw_kstr(w, name, th_buf_str(&cut));
+}
+
+static bool fits_as_string(struct th_str text)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EXEC_OUTPUT_MAX);
+	struct th_jw w = th_jw(&json);
+
+	th_jw_str(&w, text);
+	return th_buf_check(&json, "the output", NULL) == TH_OK;
+}
+
+/* Both streams, for who decides by them.  How long lines and quotes become in JSON is seen when
+ * they are written: each stream is cut until both fit. */
 static void add_apart(struct th_buf *out, const struct command *c)
 {
-	struct th_buf text = TH_BUF_INIT(TH_MIB);
-	struct th_jw w = th_jw(out);
+	for (size_t most = TH_MIB;; most /= 2) {
+		struct th_jw w = th_jw(out);
 
-	th_jw_object(&w);
-	(void)th_clip_text(&c->out, &text);
-	th_jw_kstr(&w, "out", th_buf_str(&text));
-	th_buf_clear(&text);
-	(void)th_clip_text(&c->progress, &text);
-	th_jw_kstr(&w, "err", th_buf_str(&text));
-	th_jw_object_end(&w);
-	th_buf_deinit(&text);
+		th_buf_clear(out);
+		th_jw_object(&w);
+		add_stream(&w, "out", &c->out, most);
+		add_stream(&w, "err", &c->progress, most);
+		th_jw_object_end(&w);
+		if (most <= TH_TOOL_OUTPUT_MODEL_MAX || fits_as_string(th_buf_str(out)))
+			break;
+	}
 }
 
 static void add_evidence(struct th_buf *out, const struct command *c, const struct th_child_exit *e)

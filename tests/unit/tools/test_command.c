@@ -52,6 +52,28 @@ static void progress_is_shown_and_kept_out(void **state)
 	assert_string_equal(run.streamed.ptr, "step 1\nstep 2\n");
 }
 
+/* Lines are longer as JSON, and what one effect gives back has an end. */
+static void both_streams_fit(void **state)
+{
+	struct th_buf json = TH_BUF_INIT(8 * TH_MIB);
+	struct th_jw w = th_jw(&json);
+
+	(void)state;
+	tool("command",
+	     "{\"name\":\"p\",\"argv\":[\"/bin/sh\",\"-c\",\"yes | head -c 393216; yes | head "
+	     "-c 393216 >&2\"],\"input\":{},\"apart\":true,\"most\":393216}");
+	assert_int_equal(run.status, TH_OUTCOME_DONE);
+	th_jw_str(&w, th_buf_str(&run.text));
+	assert_true(json.len > TH_EXEC_OUTPUT_MAX / 4 && json.len <= TH_EXEC_OUTPUT_MAX);
+	assert_true(has(run.text.ptr, "bytes left out"));
+	assert_true(has(run.text.ptr, "\"err\":\"y\\ny\\n"));
+	th_buf_deinit(&json);
+	tool("command",
+	     "{\"name\":\"p\",\"argv\":[\"/bin/sh\",\"-c\",\"yes | head -c 100000 | tr -d "
+	     "'\\n'\"],\"input\":{},\"apart\":true,\"most\":393216}");
+	assert_int_equal(run.text.len, 50000 + strlen("{\"out\":\"\",\"err\":\"\"}"));
+}
+
 static void a_failure_is_told(void **state)
 {
 	(void)state;
@@ -143,6 +165,7 @@ int main(void)
 		cmocka_unit_test(json_in_and_text_out),
 		cmocka_unit_test(words_are_no_shell),
 		cmocka_unit_test(progress_is_shown_and_kept_out),
+		cmocka_unit_test(both_streams_fit),
 		cmocka_unit_test(a_failure_is_told),
 		cmocka_unit_test(it_ends_in_time),
 		cmocka_unit_test(it_can_be_cancelled),
