@@ -291,14 +291,42 @@ static void on_delta(struct th_oh_socket *s, const struct thole_note *note)
 		(void)send(s, th_buf_str(&json));
 }
 
+static void tell_error(struct th_oh_socket *s, const char *code, const char *detail)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
+	struct th_jw w = th_jw(&json);
+
+	put_head("ServerErrorEvent", "environment", &w);
+	th_jw_kstr(&w, "code", th_str_of(code));
+	th_jw_kstr(&w, "detail", th_str_of(detail));
+	th_jw_object_end(&w);
+	(void)send(s, th_buf_str(&json));
+}
+
+/* The server ends, the conversation was deleted, or goes on elsewhere: who asks again is told
+ * which.  Who has said something that waits hears first why it was not taken. */
+static void on_lost(struct th_oh_socket *s)
+{
+	struct thole_session *session = s->listener.hub->session;
+	bool within = s->sends;
+	struct thole_error why;
+
+	s->sends = true; /* it is not freed meanwhile */
+	if (s->said.len && session && thole_session_lost(session, &why))
+		tell_error(s, thole_code_name(why.code), why.text);
+	if (!s->gone)
+		end(s, 1012);
+	s->sends = within;
+	if (!within)
+		socket_free(s);
+}
+
 static void on_note(struct th_listener *l, const struct thole_note *note)
 {
 	struct th_oh_socket *s = TH_CONTAINER_OF(l, struct th_oh_socket, listener);
 
 	if (!note) {
-		/* The server ends, the conversation was deleted, or goes on elsewhere: who asks
-		 * again is told which. */
-		end(s, 1012);
+		on_lost(s);
 		return;
 	}
 	switch (thole_note_kind(note)) {
@@ -390,18 +418,6 @@ static void authenticate(struct th_oh_socket *s, const struct th_json *v)
 	}
 	th_guard_found(s->access, t, TH_SCOPE_READ);
 	listen_begin(s);
-}
-
-static void tell_error(struct th_oh_socket *s, const char *code, const char *detail)
-{
-	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
-	struct th_jw w = th_jw(&json);
-
-	put_head("ServerErrorEvent", "environment", &w);
-	th_jw_kstr(&w, "code", th_str_of(code));
-	th_jw_kstr(&w, "detail", th_str_of(detail));
-	th_jw_object_end(&w);
-	(void)send(s, th_buf_str(&json));
 }
 
 /* A message over the socket is run, as it is there.  False: it waits for the store, and is said

@@ -282,7 +282,7 @@ static void delete_doomed(struct th_hub *h)
 void th_changes_sweep(struct th_server *s)
 {
 	for (struct th_hub *h = s->hubs.first; h; h = h->next)
-		if (h->doomed && h->busy == 0 && !h->discarding && !h->telling)
+		if (h->doomed && h->busy == 0 && !h->discarding && !h->walks)
 			delete_doomed(h);
 }
 

@@ -333,7 +333,7 @@ static void on_drain(void *ctx)
 		int code;
 
 		next = h->next;
-		if (!th_hub_runs(h) || h->telling)
+		if (!th_hub_runs(h) || h->walks)
 			continue;
 		if ((h->busy && !h->leaving) || late) {
 			f->left++;

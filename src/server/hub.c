@@ -213,23 +213,43 @@ void th_hub_unlisten(struct th_listener *l)
 		l->next->prev = l->prev;
 	else
 		h->last = l->prev;
+	for (struct th_hub_walk *w = h->walks; w; w = w->outer)
+		if (w->next == l)
+			w->next = l->next;
 	h->busy -= !l->only_listens;
 	sort_in(h);
 }
 
-/* A listener may leave in its own function, and no other does meanwhile. */
+static void walk_begin(struct th_hub *h, struct th_hub_walk *w)
+{
+	*w = (struct th_hub_walk){ .outer = h->walks, .next = h->first };
+	h->walks = w;
+}
+
+/* NULL: that was the last one. */
+static struct th_listener *walk_next(struct th_hub_walk *w)
+{
+	struct th_listener *l = w->next;
+
+	w->next = l ? l->next : NULL;
+	return l;
+}
+
+static void walk_end(struct th_hub *h)
+{
+	h->walks = h->walks->outer;
+}
+
+/* Any of them may leave meanwhile, in its own function or in another one's. */
 static void tell(struct th_hub *h, const struct thole_note *note)
 {
-	struct th_listener *l = h->first;
+	struct th_hub_walk w;
+	struct th_listener *l;
 
-	h->telling++;
-	while (l) {
-		struct th_listener *next = l->next;
-
+	walk_begin(h, &w);
+	while ((l = walk_next(&w)))
 		l->fn(l, note);
-		l = next;
-	}
-	h->telling--;
+	walk_end(h);
 }
 
 void th_hub_lose(struct th_hub *h)
@@ -351,11 +371,13 @@ void th_hubs_let_go(struct th_server *s, const void *keeper)
 void th_hubs_sweep(struct th_server *s)
 {
 	uint64_t now_ms = th_loop_now_ms(s->loop);
+	struct th_hub_walk w;
+	struct th_listener *l;
 	size_t looks = 0;
 
 	for (struct th_hub *h = s->hubs.first, *next; h; h = next) {
 		next = h->next;
-		if (h->telling)
+		if (h->walks)
 			continue;
 		if (goes_back(h, now_ms))
 			close_session(h);
@@ -363,25 +385,29 @@ void th_hubs_sweep(struct th_server *s)
 			drop(h);
 			continue;
 		}
-		for (struct th_listener *l = h->first, *after;
-		     l && !h->session && looks < TH_SERVE_LOOKS_MAX; l = after) {
-			after = l->next;
+		walk_begin(h, &w);
+		while (!h->session && looks < TH_SERVE_LOOKS_MAX && (l = walk_next(&w))) {
 			if (!l->look)
 				continue;
 			l->look(l);
 			looks++;
 		}
+		walk_end(h);
 	}
 }
 
 void th_hubs_ping(struct th_server *s)
 {
-	for (struct th_hub *h = s->hubs.first; h; h = h->next)
-		for (struct th_listener *l = h->first, *next; l; l = next) {
-			next = l->next;
+	struct th_hub_walk w;
+	struct th_listener *l;
+
+	for (struct th_hub *h = s->hubs.first; h; h = h->next) {
+		walk_begin(h, &w);
+		while ((l = walk_next(&w)))
 			if (l->ping)
 				l->ping(l);
-		}
+		walk_end(h);
+	}
 }
 
 void th_hubs_finish(struct th_server *s)

@@ -34,6 +34,12 @@ struct th_listener {
 	struct th_listener *prev, *next;
 };
 
+/* Over the listeners of a hub, each of which may leave meanwhile. */
+struct th_hub_walk {
+	struct th_hub_walk *outer;
+	struct th_listener *next;
+};
+
 /* A call of a function of the client, which waits for its result; or a result that came before its
  * call was given again. */
 struct th_client_call {
@@ -49,8 +55,8 @@ struct th_hub {
 	struct thole_session *session; /* NULL: it is not open here */
 	struct thole_watcher *watcher;
 	struct th_listener *first, *last;
-	size_t busy;      /* listeners that keep it open */
-	unsigned telling; /* the list is being walked */
+	size_t busy;               /* listeners that keep it open */
+	struct th_hub_walk *walks; /* of the list, under way */
 	struct th_client_call *calls;
 	struct th_needs needs; /* of its quota, after a turn */
 	bool turned;           /* another turn ended while that was read */

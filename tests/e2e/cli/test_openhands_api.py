@@ -5,6 +5,7 @@ import http.client
 import json
 import re
 import socket
+import subprocess
 import time
 import uuid
 import unittest
@@ -29,6 +30,9 @@ class Faces(serving.Served):
         self.serve_rules([*rules, *RULES])
         self.workspaces = self.folder / "workspaces"
         self.workspaces.mkdir(exist_ok=True)
+        self.listen(*more)
+
+    def listen(self, *more):
         self.serve_http("--openhands", "127.0.0.1:0", "--workspaces", self.workspaces, *more)
         line = self.server.stdout.readline().decode()
         self.assertTrue(line.startswith("OpenHands' agent-server at http://127.0.0.1:"), line)
@@ -208,6 +212,25 @@ class Conversations(Faces):
         fork = self.good_call("POST", self.path(c, "/fork"), {}, 201)
         self.assertEqual(len(self.told(fork)), len(self.told(c)))
         self.assertEqual(self.call("DELETE", self.path(c)).status, 409)  # it shares its events
+
+    def test_one_that_another_process_has(self):
+        """What cannot be opened ends nobody's socket but by saying so, and is not said to be paused."""
+        hold = {"function_call": {"name": "shell", "arguments": {"command": "until [ -e go ]; do sleep 0.05; done"}}}
+        self.begin(rules=[{"if": {"tail": "hold"}, "parts": [hold]}])
+        c = self.create()
+        self.say(c, "hold")
+        self.assertEqual(self.end_http(), 0)
+        other = self.start("resume", c["id"], "--store", "sqlite:" + str(self.store()), stderr=subprocess.DEVNULL)
+        self.addCleanup(other.communicate)
+        self.wait_for(lambda: "intent" in [e["kind"] for e in house.House.events(self, c["id"])])
+        self.listen()
+        s = self.socket(c)
+        self.ended(s)
+        s.send({"role": "user", "content": [{"type": "text", "text": "more"}]})
+        self.assertEqual(s.until(lambda m: m["kind"] == "ServerErrorEvent")["code"], "busy")
+        self.assertEqual(self.call("POST", self.path(c, "/pause")).status, 409)
+        other.terminate()
+        (self.workspaces / c["id"] / "go").write_text("")
 
     def test_who_hears_that_it_failed_finds_why(self):
         self.begin()
