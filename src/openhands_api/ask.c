@@ -9,6 +9,8 @@ struct th_oh_question {
 	struct th_oh *o;
 	struct th_access *access; /* NULL: its client left */
 	struct th_listener listener;
+	struct th_buf answer; /* as JSON; empty: there is none yet */
+	bool written;         /* its event is durable */
 };
 
 /* *ret: who waits; NULL: nobody. */
@@ -23,7 +25,23 @@ static void take_out(struct th_oh_question *q, struct th_access **ret)
 	if (q->access)
 		q->access->gone = NULL;
 	th_hub_unlisten(&q->listener);
+	th_buf_deinit(&q->answer);
 	free(q);
+}
+
+/* The answer, once it is in the log, too. */
+static void give(struct th_oh_question *q)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = { 0 };
+	struct th_access *a;
+
+	if (!q->answer.len || !q->written)
+		return;
+	json = q->answer;
+	q->answer = (struct th_buf){ 0 };
+	take_out(q, &a);
+	if (a)
+		th_access_json(a, 200, &json);
 }
 
 static void on_gone(struct th_access *a)
@@ -39,35 +57,39 @@ static void on_answer(void *ctx, struct thole_session *session, const char *answ
 	struct th_hub *h = ctx;
 	struct th_oh *o = h->server->openhands;
 	struct th_oh_question *q = o ? o->questions : NULL;
-	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
-	struct th_jw w = th_jw(&json);
 	struct th_access *a;
+	struct th_jw w;
 
 	(void)session;
 	while (q && q->listener.hub != h)
 		q = q->next;
 	if (!q)
 		return;
-	take_out(q, &a);
-	if (!a)
-		return;
 	if (!answer) {
-		th_access_fail(a, 500, NULL, "%s", why);
+		take_out(q, &a);
+		if (a)
+			th_access_fail(a, 500, NULL, "%s", why);
 		return;
 	}
+	w = th_jw(&q->answer);
 	th_jw_object(&w);
 	th_jw_kstr(&w, "response", th_str_of(answer));
 	th_jw_object_end(&w);
-	th_access_json(a, 200, &json);
+	give(q);
 }
 
 static void on_note(struct th_listener *l, const struct thole_note *note)
 {
+	struct th_oh_question *q = TH_CONTAINER_OF(l, struct th_oh_question, listener);
 	struct th_access *a;
 
-	if (note)
+	if (note) {
+		q->written |= thole_note_kind(note) == THOLE_NOTE_EVENT &&
+			      strcmp(thole_note_name(note), "asked") == 0;
+		give(q);
 		return;
-	take_out(TH_CONTAINER_OF(l, struct th_oh_question, listener), &a);
+	}
+	take_out(q, &a);
 	if (a)
 		th_access_fail(a, 503, NULL, "the session is not this server's any more");
 }
@@ -97,6 +119,7 @@ static void ask(struct th_access *a, const char *session, int status)
 	}
 	q = th_alloc(sizeof(*q));
 	*q = (struct th_oh_question){ .o = a->server->openhands, .access = a };
+	th_buf_init(&q->answer, TH_JSON_SIZE_MAX);
 	q->listener.fn = on_note;
 	q->next = q->o->questions;
 	q->o->questions = q;
