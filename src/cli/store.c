@@ -23,6 +23,14 @@ static int check(const struct th_store_command *o)
 	return th_cli_verify(store, TH_STR(""), o->json);
 }
 
+static int migrated(void)
+{
+	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+
+	th_buf_add_cstr(&out, "the log has the tables of this version\n");
+	return th_cli_print(&out, 0);
+}
+
 /* Whatever is raised when somebody writes is raised now. */
 static int migrate(const struct th_store_command *o)
 {
@@ -33,7 +41,9 @@ static int migrate(const struct th_store_command *o)
 
 	if (code == TH_OK)
 		code = store->kind->commit_now(store, &nothing, &err);
-	return code == TH_OK ? 0 : th_cli_fail(&err);
+	if (code != TH_OK)
+		return th_cli_fail(&err);
+	return o->json ? 0 : migrated();
 }
 
 static enum th_code copy_open(const char *url, bool write, struct th_store **ret,
