@@ -66,6 +66,19 @@ const struct th_route *th_route_in(const struct th_route *routes, struct th_acce
 	return NULL;
 }
 
+/* What a path takes: all its methods, of whatever service. */
+static void fail_method(struct th_access *a, const char *path)
+{
+	struct th_buf methods TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_route_iter it = { .service = a->server->services };
+	const struct th_route *r;
+
+	while ((r = th_route_next(&it)))
+		if (strcmp(r->path, path) == 0)
+			th_buf_printf(&methods, "%s%s", methods.len ? " and " : "", r->method);
+	th_access_fail(a, 405, NULL, "%s takes %s", path, methods.ptr);
+}
+
 bool th_route_find(struct th_access *a)
 {
 	struct th_str path = th_http_path(a->request), method = th_http_method(a->request);
@@ -93,7 +106,7 @@ bool th_route_find(struct th_access *a)
 	if (!th_guard_caller(a))
 		return false;
 	if (near)
-		th_access_fail(a, 405, NULL, "%s takes %s", near->path, near->method);
+		fail_method(a, near->path);
 	else
 		th_access_fail(a, 404, NULL, "there is no such path; docs/HTTP.md lists them");
 	return false;

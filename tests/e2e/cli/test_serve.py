@@ -196,7 +196,7 @@ class Sessions(serving.Served):
             ("GET", "/api/sessions/nobody/events", None, 404, "no session"),
             ("POST", "/api/sessions/nobody/messages", {"text": "x"}, 404, "no session"),
             ("POST", "/api/sessions/nobody/cancel", {"when": "later"}, 400, "after_turn"),
-            ("PUT", "/api/sessions", {}, 405, "takes"),
+            ("PUT", "/api/sessions", {}, 405, "/api/sessions takes GET and POST"),
             ("GET", "/api/nothing", None, 404, "no such path"),
             ("GET", "/api/sessions/", None, 404, "no such path"),
         ]:
