@@ -519,18 +519,18 @@ enum th_code th_config_check_url(struct th_str url, struct th_err *err)
 	if (th_str_find_char(host, '@') >= 0) /* not shown: it holds a password */
 		return th_fail(
 		    err, TH_EUSAGE,
-		    "the model's URL must not hold a name and password; the key has its own place");
+		    "a server's URL must not hold a name and password; the key has its own place");
 	if (!plain && !th_str_istarts(url, TH_STR("https://")))
 		return th_fail(
 		    err, TH_EUSAGE,
-		    "the model's URL must begin with http:// or https://, which \"%.*s\" does not",
+		    "a server's URL must begin with http:// or https://, which \"%.*s\" does not",
 		    TH_FMT(shown));
 	for (size_t i = 0; i < url.len; i++)
 		if ((unsigned char)url.ptr[i] <= ' ' || url.ptr[i] == 0x7f)
-			return th_fail(err, TH_EUSAGE, "the model's URL \"%.*s\" holds a blank",
+			return th_fail(err, TH_EUSAGE, "a server's URL \"%.*s\" holds a blank",
 				       TH_FMT(shown));
 	if (!host.len || host.ptr[0] == ':')
-		return th_fail(err, TH_EUSAGE, "the model's URL \"%.*s\" has no host",
+		return th_fail(err, TH_EUSAGE, "a server's URL \"%.*s\" has no host",
 			       TH_FMT(shown));
 	return TH_OK;
 }
