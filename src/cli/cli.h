@@ -10,6 +10,9 @@
 extern const struct th_command *const th_commands[]; /* NULL-terminated */
 const struct th_command *th_command_find(struct th_str name);
 
+/* Says that there is no such command, and which is meant; the exit code. */
+int th_command_unknown(struct th_str name);
+
 extern const struct th_command th_command_run, th_command_resume, th_command_approve,
     th_command_answer, th_command_reject, th_command_settle, th_command_cancel, th_command_sessions,
     th_command_log, th_command_fork, th_command_delete, th_command_usage, th_command_computer,

@@ -194,8 +194,7 @@ static int run_help(const struct th_command *self, int argc, char **argv)
 	if (rest.count > 0) {
 		c = th_command_find(th_str_of(rest.list[0]));
 		if (!c)
-			return th_cli_die(2, "no command \"%s\"; see %s help", rest.list[0],
-					  th_cli_program());
+			return th_command_unknown(th_str_of(rest.list[0]));
 	}
 	code = c ? th_cli_usage(c, &err) : th_cli_overview(&err);
 	return code == TH_OK ? 0 : th_cli_fail(&err);

@@ -57,7 +57,7 @@ const struct th_command *th_command_find(struct th_str name)
 	return NULL;
 }
 
-static int unknown(struct th_str name)
+int th_command_unknown(struct th_str name)
 {
 	struct th_buf shown TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_buf meant TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_PATH_LEN_MAX);
@@ -135,7 +135,7 @@ static int run_front(int argc, char **argv, int count)
 	name = argv[1 + count];
 	c = th_command_find(th_str_of(name));
 	if (!c)
-		return unknown(th_str_of(name));
+		return th_command_unknown(th_str_of(name));
 	if (!takes(c, "server"))
 		return th_cli_die(
 		    2, "%s works on this machine, not on a server; leave out --server", c->name);
@@ -164,7 +164,7 @@ int main(int argc, char **argv)
 		name = TH_STR("version");
 	c = th_command_find(name);
 	if (!c)
-		return unknown(name);
+		return th_command_unknown(name);
 	if (argc > 1)
 		return c->run(c, argc - 1, argv + 1);
 	return th_cli_overview(&err) == TH_OK ? 2 : th_cli_fail(&err);

@@ -93,6 +93,8 @@ static void row_json(const struct th_session_row *row, enum th_list_order order,
 	th_buf_add_char(out, '\n');
 }
 
+#define STATE_COLUMNS 9 /* "scheduled" */
+
 /* A cell of at least `width` columns, and one blank behind. */
 static void cell(struct th_buf *out, struct th_str text, size_t width)
 {
@@ -108,7 +110,7 @@ static void row_line(const struct th_session_row *row, struct th_buf *out)
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 
 	cell(out, row->session_id, TH_UUID_TEXT_SIZE);
-	cell(out, row->state, 8);
+	cell(out, row->state, STATE_COLUMNS);
 	th_buf_printf(out, "%5lld ", (long long)row->iteration);
 	if (row->cost_nano)
 		th_cli_cost(&text, row->cost_nano);
@@ -133,8 +135,8 @@ static enum th_code list_row(void *ctx, const struct th_session_row *row,
 		th_buf_add_char(&l->out, '\n');
 	} else {
 		if (l->count == 1)
-			th_buf_printf(&l->out, "%-36s %-8s turns %-8s %-11s task\n", "session",
-				      "state", "cost", "updated");
+			th_buf_printf(&l->out, "%-36s %-*s turns %-8s %-11s task\n", "session",
+				      STATE_COLUMNS, "state", "cost", "updated");
 		row_line(row, &l->out);
 	}
 	return TH_OK;

@@ -36,6 +36,8 @@ class Options(house.House):
         self.bad(2, ["--limit must be above 0"], "sessions", "--limit", "0")
         self.bad(2, ["exclude each other"], "log", "--verify", "--trace", "x")
         self.bad(2, ["no command", "did you mean %s resume" % house.THOLE], "resum")
+        self.bad(2, ["no command", "did you mean %s resume" % house.THOLE], "help", "resum")
+        self.bad(2, ["the server: a server's URL must begin with http:// or https://"], "sessions", "--server", "htp://x")
         self.bad(2, ["needs a task"], "run")
         self.bad(2, ["quotes"], "run", "two", "words")
         self.bad(2, ["empty"], "run", "  ")
