@@ -181,7 +181,8 @@ static void tools_call(struct th_mcp *m)
 		return;
 	}
 	if ((m->access->scopes & t->scope) != t->scope) {
-		th_mcp_text(m, TH_STR("this token has not the scope that the tool needs"), true);
+		th_mcp_text(m, TH_STR("this token does not have the scope that the tool needs"),
+			    true);
 		return;
 	}
 	if (th_json_is_null(given) && th_json_parse(TH_STR("{}"), &nothing, &err) == TH_OK)

@@ -255,7 +255,7 @@ static bool check_decisions(struct th_making *m, const struct th_reply *before)
 	}
 	if (!(m->access->scopes & TH_SCOPE_APPROVE))
 		return th_response_fault(m->fault, 403, "scope",
-					 "this token has not the scope approve");
+					 "this token does not have the scope approve");
 	m->fault->param = NULL;
 	return true;
 }

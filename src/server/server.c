@@ -34,7 +34,7 @@ static size_t on_head(void *ctx, struct th_http_request *r)
 			struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 
 			th_scopes_print(a->route->scope, &name);
-			th_access_fail(a, 403, "scope", "this token has not the scope %s",
+			th_access_fail(a, 403, "scope", "this token does not have the scope %s",
 				       name.ptr);
 			return 0;
 		}

@@ -435,7 +435,8 @@ void th_hold_message(struct th_viewer *v, struct th_str text)
 	}
 	type = th_json_get_str(th_json_root(doc), "type");
 	if (!(v->access->scopes & TH_SCOPE_RUN)) {
-		(void)th_viewer_refuse(v, "message", "scope", "this token has not the scope run");
+		(void)th_viewer_refuse(v, "message", "scope",
+				       "this token does not have the scope run");
 		return;
 	}
 	if (th_str_is(type, "take")) {
