@@ -46,9 +46,9 @@ export function fleetView(root, { fail }) {
   const abort = new AbortController();
   const tiles = h('div', { class: 'tiles' });
   const body = h('tbody');
-  const note = h('p', { class: 'muted', role: 'status' }, 'Looks for nodes…');
-  const table = h('section', { class: 'card', hidden: true }, h('h2', null, 'Nodes'), h('div', { class: 'table-box', tabindex: '0', role: 'region', 'aria-label': 'Nodes' }, h('table', null,
-    h('thead', null, h('tr', null, h('td', null, ''), columns.map((c) => h('th', { scope: 'col' }, c)))), body)));
+  const note = h('p', { class: 'muted', role: 'status' }, 'Looking for nodes…');
+  const table = h('section', { class: 'card', hidden: true }, h('h2', null, 'Nodes'), h('div', { class: 'table-box', tabindex: '0', role: 'region', 'aria-label': 'Nodes' }, h('table', { class: 'nodes' },
+    h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Node'), columns.map((c) => h('th', { scope: 'col' }, c)))), body)));
   let timer = null;
   let shown = false;
 
@@ -58,7 +58,7 @@ export function fleetView(root, { fail }) {
     const n = sums(nodes);
     table.hidden = !nodes.length;
     fill(tiles, !nodes.length ? null : [tile('Nodes', count(n.nodes), [n.draining ? `${n.draining} draining` : '', n.dead ? `${n.dead} dead` : ''].filter(Boolean).join(', ')),
-      tile('Running', count(n.running)), tile('Waiting', count(n.waiting)), tile('Without an owner', count(n.ownerless), n.ownerless ? 'they run, and nobody has them' : null), tile('Renewed', `${duration(n.seen)} ago`, 'of the node that is latest')]);
+      tile('Running', count(n.running)), tile('Waiting', count(n.waiting)), tile('Without an owner', count(n.ownerless), n.ownerless ? 'running, but at no live node' : null), tile('Renewed', `${duration(n.seen)} ago`, 'the node that did so longest ago')]);
     fill(body, [...nodes].sort((a, b) => order[stateOf(a)] - order[stateOf(b)] || (a.name ?? '').localeCompare(b.name ?? '')).map(rowOf));
     const said = nodes.length ? `${plural(n.nodes, 'node')} live.` : 'This server is alone: its log is on its own machine. docs/FLEET.md says how several share one database.';
     if (note.textContent !== said) note.textContent = said;
@@ -73,13 +73,13 @@ export function fleetView(root, { fail }) {
       } catch (error) {
         if (abort.signal.aborted) return;
         if (!shown || error.status === 403) { fail(error, ''); return; }
-        note.textContent = `Not known now: ${error.message}.`;
+        note.textContent = `Cannot look now: ${error.message}.`;
       }
     }
     if (!abort.signal.aborted) timer = setTimeout(look, EVERY_MS);
   }
 
-  fill(root, h('main', { class: 'page money' }, h('div', { class: 'toolbar' }, h('h1', null, 'Fleet')), note, tiles, table));
+  fill(root, h('main', { class: 'page money wide' }, h('div', { class: 'toolbar' }, h('h1', null, 'Fleet')), note, tiles, table));
   look();
   return () => { abort.abort(); clearTimeout(timer); };
 }
