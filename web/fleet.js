@@ -6,7 +6,7 @@ import { get } from './api.js';
 
 const EVERY_MS = 2000;
 const states = ['running', 'waiting', 'paused', 'others'];
-const columns = ['State', 'Running', 'Waiting', 'Paused', 'Others', 'Room for', 'Seen', 'Lease', 'Labels', 'Address', 'Process', 'Since (UTC)'];
+const columns = ['State', 'Running', 'Waiting', 'Paused', 'Others', 'Room for', 'Seen', 'Lease', 'Labels', 'Address', 'Process', 'Since'];
 
 /** Live, draining or dead; nobody is the sessions that were handed over and not taken yet. */
 export function stateOf(node) {
@@ -26,7 +26,8 @@ function rowOf(node) {
     h('td', null, nobody ? '–' : node.capacity ? count(node.capacity) : 'any'),
     h('td', null, nobody ? '–' : `${duration(node.seen_ms ?? 0)} ago`),
     h('td', null, nobody || !node.lease_ms ? '–' : duration(node.lease_ms)),
-    [node.labels?.join(', '), node.address, nobody ? '' : `${node.process}@${node.host}`, node.since].map((v) => h('td', { dir: 'auto' }, oneLine(v || '–', 120))));
+    [node.labels?.join(', '), node.address, nobody ? '' : `${node.process}@${node.host}`].map((v) => h('td', { dir: 'auto' }, oneLine(v || '–', 120))),
+    h('td', { title: node.since ? `${node.since} UTC` : null }, oneLine(node.since?.slice(5, 16) || '–', 120)));
 }
 
 const order = { dead: 0, nobody: 1, draining: 2, live: 3 };
@@ -58,7 +59,7 @@ export function fleetView(root, { fail }) {
     const n = sums(nodes);
     table.hidden = !nodes.length;
     fill(tiles, !nodes.length ? null : [tile('Nodes', count(n.nodes), [n.draining ? `${n.draining} draining` : '', n.dead ? `${n.dead} dead` : ''].filter(Boolean).join(', ')),
-      tile('Running', count(n.running)), tile('Waiting', count(n.waiting)), tile('Without an owner', count(n.ownerless), n.ownerless ? 'running, but at no live node' : null), tile('Renewed', `${duration(n.seen)} ago`, 'the node that did so longest ago')]);
+      tile('Running', count(n.running)), tile('Waiting', count(n.waiting)), tile('Without an owner', count(n.ownerless), n.ownerless ? 'running, but at no live node' : null), tile('Renewed', `${duration(n.seen)} ago`, 'by the slowest node')]);
     fill(body, [...nodes].sort((a, b) => order[stateOf(a)] - order[stateOf(b)] || (a.name ?? '').localeCompare(b.name ?? '')).map(rowOf));
     const said = nodes.length ? `${plural(n.nodes, 'node')} live.` : 'This server is alone: its log is on its own machine. docs/FLEET.md says how several share one database.';
     if (note.textContent !== said) note.textContent = said;

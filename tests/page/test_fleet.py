@@ -60,6 +60,7 @@ class Fleet(WithNodes):
         self.assertEqual((rows["<b>n2"][5], rows["<b>n2"][9]), ("any", second.address))
         self.assertTrue(rows["<b>n2"][8].startswith("gpu, eu"), rows)
         self.assertEqual(tab.js("document.querySelector('nav a[aria-current]').textContent"), "Fleet")
+        self.assertTrue(tab.js("(() => { const box = document.querySelector('.table-box'); return box.scrollWidth <= box.clientWidth; })()"), "a column is cut off at 1280 pixels")
         self.shot(tab, "fleet")
         # The table is reached and scrolled by keyboard, also while it is filled anew.
         tab.js("document.querySelector('.table-box').focus()")
