@@ -9,15 +9,24 @@
 
 #include "base/text.h"
 
+// clang-format off
 const struct th_condenser *const th_condensers[] = {
-	&th_condenser_summary,     &th_condenser_recent,
-	&th_condenser_noop,        &th_condenser_observation,
-	&th_condenser_browser,     &th_condenser_amortized,
-	&th_condenser_llm,         &th_condenser_attention,
-	&th_condenser_structured,  &th_condenser_window,
-	&th_condenser_summarizing, &th_condenser_provider,
-	&th_condenser_pipeline,    NULL
+	&th_condenser_summary,
+	&th_condenser_recent,
+	&th_condenser_noop,
+	&th_condenser_observation,
+	&th_condenser_browser,
+	&th_condenser_amortized,
+	&th_condenser_llm,
+	&th_condenser_attention,
+	&th_condenser_structured,
+	&th_condenser_window,
+	&th_condenser_summarizing,
+	&th_condenser_provider,
+	&th_condenser_pipeline,
+	NULL,
 };
+// clang-format on
 
 const struct th_condenser *th_condenser_find(struct th_str name)
 {
