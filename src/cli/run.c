@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/moment.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/runner.h"
 #include "computers/computer.h"
 #include "config/computer.h"
 #include "config/script.h"
+#include "io/clock.h"
 #include "io/files.h"
 #include "remote/remote.h"
 #include "stores/stores.h"
@@ -505,6 +507,15 @@ static enum th_code read_more(struct th_str text, struct th_more *ret, struct th
 	return code ? th_prefix(err, TH_EUSAGE, "--more") : TH_OK;
 }
 
+/* The server reads it again, by its own clock. */
+static enum th_code check_at(struct th_str at, struct th_err *err)
+{
+	int64_t ms;
+	enum th_code code = th_moment_parse(at, (int64_t)th_clock_wall_ms(), &ms, err);
+
+	return th_prefix(err, code, "--at");
+}
+
 static int run_there(struct run_options *o, struct th_str task)
 {
 	struct th_remote_job job = { .common = &o->common,
@@ -520,6 +531,8 @@ static int run_there(struct run_options *o, struct th_str task)
 	struct th_err err = {};
 	enum th_code code = check_remote(o, &err);
 
+	if (!code && o->at.ptr)
+		code = check_at(o->at, &err);
 	if (!code && o->more.ptr)
 		code = more_json(o->more, &more, &err);
 	job.more = th_buf_str(&more);

@@ -70,7 +70,8 @@ class Scheduled(serving.Served):
         self.assertEqual(self.good("run", *at, "--at", "1", "-s", "named", "--json", "Go.").out, '{"session_id":"named"}\n')
         self.wait_for(lambda: self.state("named") == "finished")
         self.bad(2, "session named exists", "run", *at, "--at", "1", "-s", "named", "Go.")
-        self.bad(2, "a time is 2026", "run", *at, "--at", "soon", "Go.")
+        for wrong in ("soon", ""):
+            self.bad(2, "--at: a time is 2026", "run", *at, "--at", wrong, "Go.")
         self.bad(2, "nobody is there to begin it", "run", "--at", "1", "Go.")
         self.assertIn(name, self.good("sessions", *at, "--state", "scheduled").out)
         self.assertIn("Done.", self.good("resume", name, *at).out)
