@@ -2,7 +2,8 @@
 /*
  * sqlite.h - the SQLite store, shared by its files: sqlite.c (the store), open.c (a
  * connection), db.c (its statements), columns.c, write.c, lease.c, recent.c, mark.c, wal.c,
- * read.c, verify.c, sums.c, text.c, usage.c, remove.c, sweep.c.  Only these include it.
+ * read.c, walk.c, list.c, verify.c, sums.c, text.c, usage.c, remove.c and sweep.c.  Nobody
+ * else includes it.
  *
  * Tables: sessions (in the order in which they began), events, blobs,
  * recent (what is newer than the rows of sessions: recent.c), usage (sums:
@@ -198,7 +199,7 @@ struct th_run {
 };
 
 /* Some of the appends of one long log, newest first: whoever reads on in it does not begin at its
- * end again (read.c). */
+ * end again (walk.c). */
 struct th_waypoints {
 	char id[TH_SESSION_ID_MAX];
 	size_t id_len; /* 0: not used */
@@ -445,6 +446,15 @@ enum th_code th_db_fail_event(struct th_db *db, struct th_str id, uint64_t seq, 
 			      struct th_err *err);
 enum th_code th_db_fail_session(struct th_db *db, struct th_str id, const char *what,
 				struct th_err *err);
+/* Copies a row's strings into the arena. */
+TH_NODISCARD enum th_code th_row_keep(struct th_arena *a, struct th_session_row *row,
+				      struct th_err *err);
+enum th_code th_sqlite_get(struct th_store *store, struct th_str id, struct th_arena *a,
+			   struct th_session_row *ret, struct th_err *err);
+enum th_code th_sqlite_blob(struct th_store *store, const struct th_digest *hash,
+			    struct th_buf *out, struct th_err *err);
+
+/* walk.c */
 /* The whole log, with the parts that are stored with its ancestors.  Call it in a transaction. */
 typedef enum th_code th_placed_fn(void *ctx, const struct th_placed_event *e, struct th_err *err);
 TH_NODISCARD enum th_code th_db_walk(struct th_db *db, struct th_str id, uint64_t from, uint64_t to,
@@ -453,17 +463,12 @@ TH_NODISCARD enum th_code th_db_walk(struct th_db *db, struct th_str id, uint64_
 TH_NODISCARD enum th_code th_db_digest_at(struct th_db *db, struct th_str id, uint64_t seq,
 					  struct th_digest *ret, size_t *ret_depth,
 					  struct th_err *err);
-/* Copies a row's strings into the arena. */
-TH_NODISCARD enum th_code th_row_keep(struct th_arena *a, struct th_session_row *row,
-				      struct th_err *err);
-enum th_code th_sqlite_get(struct th_store *store, struct th_str id, struct th_arena *a,
-			   struct th_session_row *ret, struct th_err *err);
-enum th_code th_sqlite_list(struct th_store *store, const struct th_session_filter *filter,
-			    th_session_fn *fn, void *ctx, struct th_err *err);
 enum th_code th_sqlite_read(struct th_store *store, struct th_str id, uint64_t from, uint64_t to,
 			    th_event_fn *fn, void *ctx, struct th_err *err);
-enum th_code th_sqlite_blob(struct th_store *store, const struct th_digest *hash,
-			    struct th_buf *out, struct th_err *err);
+
+/* list.c */
+enum th_code th_sqlite_list(struct th_store *store, const struct th_session_filter *filter,
+			    th_session_fn *fn, void *ctx, struct th_err *err);
 
 /* wal.c: the file system of a connection whose commits all flush; NULL: out of memory, and
  * then the default one does as well. */
