@@ -26,7 +26,7 @@ ALLOWED = [
     ("providers", "responses_back responses_request responses_result", "items hold results, and results hold items of content"),
     ("driver", "calls delegate delegate_end delegate_task delegate_wait driver effects inputs live_make open person", "a call may be the work of a child session, and each session has calls: who opens, stops or ends one does it to the other"),
     ("io", "fetch fetch_answer fetch_curl", "curl calls back into the request whose transfer it runs"),
-    ("sqlite", "lease list read remove sqlite sweep text usage verify walk write", "sqlite.c is the table of functions of the others, which get the database from it"),
+    ("sqlite", "lease list read remove sqlite sweep text usage verify verify_tables walk write", "sqlite.c is the table of functions of the others, which get the database from it"),
     ("computers", "browser_files browser_tabs browser_wire", "events are answered by commands, and a command waits no longer when its tab tells that it cannot answer"),
     ("computers", "x11 x11_clipboard x11_damage x11_input x11_keyboard x11_keymap x11_pixels x11_see x11_slots", "x11.c owns the connection, and passes its events on to the parts that wait on it"),
     ("script", "script script_lib script_pattern script_string script_value", "script.c opens the libraries, and each of their functions charges the script's budget"),
