@@ -63,7 +63,7 @@ static void say(struct report *r, enum verdict v, const char *what, const char *
 		th_jw_kstr(&w, "text", th_buf_str(&text));
 		th_jw_object_end(&w);
 	} else {
-		th_buf_printf(&r->out, "%s%-7s%s %-12s ", r->colour ? colours[v] : "", words[v],
+		th_buf_printf(&r->out, "%s%-7s%s %-14s ", r->colour ? colours[v] : "", words[v],
 			      r->colour ? "\033[0m" : "", what);
 		th_text_line(&r->out, th_buf_str(&text), 1000);
 	}

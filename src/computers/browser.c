@@ -60,10 +60,10 @@ static struct th_str notice(struct th_computer *c)
 	return th_buf_str(&b->notice);
 }
 
-static void browser_close(struct th_computer *c)
+struct th_browser *th_browser_free(struct th_browser *b)
 {
-	struct th_browser *b = th_browser_of(c);
-
+	if (!b)
+		return NULL;
 	th_browser_end(b);
 	th_browser_see_deinit(b);
 	th_browser_page_deinit(b);
@@ -75,6 +75,12 @@ static void browser_close(struct th_computer *c)
 	th_cdp_in_deinit(&b->in);
 	th_arena_deinit(&b->arena);
 	free(b);
+	return NULL;
+}
+
+static void browser_close(struct th_computer *c)
+{
+	th_browser_free(th_browser_of(c));
 }
 
 static enum th_code begin(struct th_browser *b, const struct th_computer_options *o,
@@ -86,6 +92,7 @@ static enum th_code begin(struct th_browser *b, const struct th_computer_options
 	if (b->own.search_url.len == 0)
 		b->own.search_url = TH_STR(SEARCH_URL);
 	b->workspace = o->workspace.len ? th_arena_cstr(&b->arena, o->workspace) : NULL;
+	b->state_dir = th_arena_cstr(&b->arena, o->state_dir);
 	b->uid = o->uid ?: TH_BROWSER_NOBODY;
 	b->gid = o->gid ?: b->uid;
 	b->size = o->size.width > 0 && o->size.height > 0 ? o->size : DEFAULT_SIZE;
@@ -110,13 +117,15 @@ static struct th_str address(struct th_computer *c)
 	return th_str_of(tab ? tab->url : "about:blank");
 }
 
-static enum th_code browser_open(const struct th_computer_options *options,
-				 struct th_computer **ret, struct th_err *err)
+enum th_code th_browser_new(struct th_computer *screen, const struct th_computer_options *options,
+			    struct th_browser **ret, struct th_err *err)
 {
 	struct th_browser *b = th_alloc(sizeof(*b));
 
 	b->computer.kind = &th_computer_browser;
-	b->in_fd = b->out_fd = -1;
+	b->screen = screen;
+	b->screen_fd = -1;
+	b->in_fd = b->out_fd = b->conn = b->profile_fd = -1;
 	b->interrupt_fd = options->interrupt_fd;
 	th_arena_init(&b->arena, 64 * TH_KIB);
 	th_cdp_in_init(&b->in);
@@ -125,12 +134,19 @@ static enum th_code browser_open(const struct th_computer_options *options,
 	th_buf_init(&b->shot, TH_JSON_SIZE_MAX);
 	th_buf_init(&b->encoded, TH_IMAGE_SIZE_MAX);
 	enum th_code code = begin(b, options, err);
-	if (code) {
-		browser_close(&b->computer);
-		return code;
-	}
-	*ret = &b->computer;
-	return TH_OK;
+	*ret = code ? th_browser_free(b) : b;
+	return code;
+}
+
+static enum th_code browser_open(const struct th_computer_options *options,
+				 struct th_computer **ret, struct th_err *err)
+{
+	struct th_browser *b;
+	enum th_code code = th_browser_new(NULL, options, &b, err);
+
+	if (!code)
+		*ret = &b->computer;
+	return code;
 }
 
 const struct th_computer_kind th_computer_browser = {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * browser.h - kind "browser": a Chromium of the session's own without a window,
- * driven over its pipe (wire/cdp.h).  Only the files browser*.c include this.
+ * browser.h - kind "browser": a Chromium of the session's own, driven over its pipe
+ * (wire/cdp.h), without a window; kind "browser_window" has one.  Only the files browser*.c include
+ *this.
  *
  *	browser.c          the row: open, act, close
  *	browser_process.c  finds the program, starts it confined, ends it
@@ -15,6 +16,7 @@
  *	browser_marks.c    elements on the screen, with the numbers of snapshots
  *	browser_log.c      console and network, as they were told
  *	browser_files.c    downloads, uploads, long texts: files of the workspace
+ *	browser_window.c   the row of the same in a window on a desktop
  *
  * All block, in one thread.  A page that does not answer is TH_EIO and costs
  * only its tab; a browser that is gone is TH_ECONN and ends the computer.
@@ -96,6 +98,8 @@ struct th_browser_own { /* computer.options */
 	bool evaluate;
 };
 
+extern const struct th_table th_browser_own_table;
+
 struct th_loop;
 struct th_child;
 struct th_sandbox_plan;
@@ -107,16 +111,21 @@ struct th_browser {
 	struct th_json_doc *own_doc;
 	struct th_size size;
 	int interrupt_fd;
+	struct th_computer *screen; /* a desktop that has it as a window; NULL: it has none */
+	int screen_fd; /* of that one, which is served while the browser is waited for; else -1 */
 
 	/* browser_process.c */
 	struct th_loop *loop;
 	struct th_sandbox_plan *plan;
 	struct th_child *child;
-	const char *profile; /* folder */
-	bool own_profile;    /* made by us, and removed */
-	int in_fd, out_fd;   /* from it, to it */
-	bool proxied;        /* its network is a list of hosts */
-	bool contained;      /* by its own sandbox as well as by ours */
+	const char *state_dir; /* of the desktop */
+	int conn;              /* holds it where a desktop started it; else -1 */
+	const char *profile;   /* folder; others may write in it: opened beneath profile_fd */
+	int profile_fd;
+	bool own_profile;  /* made by us, and removed */
+	int in_fd, out_fd; /* from it, to it */
+	bool proxied;      /* its network is a list of hosts */
+	bool contained;    /* by its own sandbox as well as by ours */
 
 	/* browser_wire.c */
 	struct th_cdp_in in;
@@ -186,6 +195,12 @@ struct th_browser {
 	struct th_buf notice;
 };
 
+/* As a window of a desktop that was opened with the same options; ended by th_browser_free. */
+TH_NODISCARD enum th_code th_browser_new(struct th_computer *screen,
+					 const struct th_computer_options *options,
+					 struct th_browser **ret, struct th_err *err);
+struct th_browser *th_browser_free(struct th_browser *b); /* takes NULL, returns NULL */
+
 static inline struct th_browser *th_browser_of(struct th_computer *c)
 {
 	return (struct th_browser *)(void *)c;
@@ -193,6 +208,11 @@ static inline struct th_browser *th_browser_of(struct th_computer *c)
 
 /* ---- process ---- */
 
+bool th_browser_installed(void); /* where distributions have it */
+/* Its folder, which a desktop must show to it. */
+TH_NODISCARD enum th_code th_browser_profile(struct th_arena *a,
+					     const struct th_computer_options *o, char **ret,
+					     struct th_err *err);
 TH_NODISCARD enum th_code th_browser_start(struct th_browser *b,
 					   const struct th_computer_options *o, struct th_err *err);
 void th_browser_end(struct th_browser *b); /* with all that it started */
@@ -223,6 +243,10 @@ int64_t th_browser_now_us(void);
 
 /* ---- tabs ---- */
 
+/* In a window, whose tab and size a person may change: the tab that the tool acts on is shown. */
+TH_NODISCARD enum th_code th_browser_to_front(struct th_browser *b, struct th_err *err);
+/* And how large its page is now.  Without a window that is known. */
+TH_NODISCARD enum th_code th_browser_fit(struct th_browser *b, struct th_err *err);
 TH_NODISCARD enum th_code th_browser_tabs_begin(struct th_browser *b, struct th_err *err);
 TH_NODISCARD enum th_code th_browser_on_event(struct th_browser *b, const struct th_cdp_message *m,
 					      struct th_err *err);

@@ -120,25 +120,28 @@ static enum th_code copy(int from, int to, struct th_err *err)
 
 /* ---- downloads ---- */
 
-static enum th_code profile_folder(const struct th_browser *b, const char *name, char *ret,
-				   size_t size, struct th_err *err)
+/* In the browser's folder, where others may write as well: a link out of it is not followed. */
+static enum th_code profile_folder(const struct th_browser *b, int parent, const char *name,
+				   int *ret, struct th_err *err)
 {
-	if (snprintf(ret, size, "%s/%s", b->profile, name) >= (int)size)
-		return th_fail(err, TH_ELIMIT, "the browser's folder has too long a path");
-	if (mkdir(ret, 0700) && errno != EEXIST)
+	if (mkdirat(parent, name, 0700) && errno != EEXIST)
 		return th_fail_errno(err, errno, "make the folder %s", name);
-	if (geteuid() == 0 && chown(ret, b->uid, b->gid))
+	*ret = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (*ret < 0 || (geteuid() == 0 && fchown(*ret, b->uid, b->gid)))
 		return th_fail_errno(err, errno, "%s", name);
 	return TH_OK;
 }
 
 enum th_code th_browser_downloads_begin(struct th_browser *b, struct th_err *err)
 {
+	TH_CLEANUP(th_fd_close) int folder = -1;
 	char path[TH_PATH_LEN_MAX];
-	enum th_code code = profile_folder(b, FOLDER, path, sizeof(path), err);
+	enum th_code code = profile_folder(b, b->profile_fd, FOLDER, &folder, err);
 
 	if (code)
 		return code;
+	if (snprintf(path, sizeof(path), "%s/" FOLDER, b->profile) >= (int)sizeof(path))
+		return th_fail(err, TH_ELIMIT, "the browser's folder has too long a path");
 	struct th_jw *w = th_browser_begin(b, "", "Browser.setDownloadBehavior");
 	th_jw_kstr(w, "behavior", th_str_of(b->workspace ? "allowAndName" : "deny"));
 	th_jw_kstr(w, "downloadPath", th_str_of(path));
@@ -160,13 +163,19 @@ static void save(struct th_browser *b, struct th_browser_download *d, struct th_
 	TH_CLEANUP(th_fd_close) int folder = -1;
 	TH_CLEANUP(th_fd_close) int from = -1;
 	TH_CLEANUP(th_fd_close) int to = -1;
-	char path[TH_PATH_LEN_MAX], name[TH_BROWSER_FILE_NAME_MAX + 16] = "";
+	TH_CLEANUP(th_fd_close) int profile = -1;
+	char name[TH_BROWSER_FILE_NAME_MAX + 16] = "";
+	struct stat st;
 	enum th_code code = workspace_open(b, &workspace, err);
 
-	snprintf(path, sizeof(path), "%s/" FOLDER "/%s", b->profile, d->guid);
-	from = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (!code)
+		code = profile_folder(b, b->profile_fd, FOLDER, &profile, err);
+	if (!code)
+		from = openat(profile, d->guid, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 	if (!code && from < 0)
 		code = th_fail_errno(err, errno, "read what was downloaded");
+	if (!code && (fstat(from, &st) || !S_ISREG(st.st_mode)))
+		code = th_fail(err, TH_EPERM, "what was downloaded is not a file");
 	if (!code)
 		code = folder_open(workspace, FOLDER, &folder, err);
 	if (!code)
@@ -177,7 +186,8 @@ static void save(struct th_browser *b, struct th_browser_download *d, struct th_
 		give(workspace, to);
 	if (code && to >= 0)
 		unlinkat(folder, name, 0);
-	unlink(path);
+	if (profile >= 0)
+		unlinkat(profile, d->guid, 0);
 	if (code)
 		snprintf(d->why, sizeof(d->why), "%.*s",
 			 TH_FMT(th_utf8_cut(th_str_of(err->msg), sizeof(d->why) - 1)));
@@ -258,7 +268,9 @@ enum th_code th_browser_upload(struct th_browser *b, struct th_str path, struct 
 	TH_CLEANUP(th_fd_close) int workspace = -1;
 	TH_CLEANUP(th_fd_close) int from = -1;
 	TH_CLEANUP(th_fd_close) int to = -1;
-	char folder[TH_PATH_LEN_MAX], name[TH_BROWSER_FILE_NAME_MAX + 1], one[48];
+	TH_CLEANUP(th_fd_close) int uploads = -1;
+	TH_CLEANUP(th_fd_close) int folder = -1;
+	char name[TH_BROWSER_FILE_NAME_MAX + 1], one[16];
 	struct stat st;
 	enum th_code code = workspace_open(b, &workspace, err);
 	struct th_str rest = path, last = path;
@@ -273,20 +285,20 @@ enum th_code th_browser_upload(struct th_browser *b, struct th_str path, struct 
 	if (!code && (fstat(from, &st) || !S_ISREG(st.st_mode)))
 		code = th_fail(err, TH_EUSAGE, "%.*s is not a file", TH_FMT(rest));
 	if (!code)
-		code = profile_folder(b, "uploads", folder, sizeof(folder), err);
+		code = profile_folder(b, b->profile_fd, "uploads", &uploads, err);
 	/* A folder for each, so that its name stays. */
-	snprintf(one, sizeof(one), "uploads/%u", ++b->files);
+	snprintf(one, sizeof(one), "%u", ++b->files);
 	if (!code)
-		code = profile_folder(b, one, folder, sizeof(folder), err);
+		code = profile_folder(b, uploads, one, &folder, err);
 	if (code)
 		return code;
 	while (rest.len > 0)
 		last = th_str_split(&rest, '/');
 	clean_name(last, name);
-	*ret = th_arena_cstr(a, th_arena_printf(a, "%s/%s", folder, name));
+	*ret = th_arena_cstr(a, th_arena_printf(a, "%s/uploads/%s/%s", b->profile, one, name));
 	if (!*ret)
 		return th_fail(err, TH_ELIMIT, "too many files at once");
-	to = open(*ret, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	to = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (to < 0 || (geteuid() == 0 && fchown(to, b->uid, b->gid)))
 		return th_fail_errno(err, errno, "hand %s to the browser", name);
 	return copy(from, to, err);

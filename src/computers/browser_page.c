@@ -334,6 +334,8 @@ enum th_code th_browser_reach(struct th_browser *b, struct th_browser_element *e
 			       "the element is not shown, or no longer on the page: take a "
 			       "snapshot");
 	if (!code)
+		code = th_browser_fit(b, err);
+	if (!code)
 		code = th_browser_box(b, e, err);
 	if (code)
 		return code;

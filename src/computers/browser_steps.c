@@ -204,6 +204,11 @@ static enum th_code place_of(struct th_browser *b, const struct th_browse_step *
 
 	*ret = (struct th_point){ (int32_t)TH_MIN(s->x, (int64_t)TH_SCREEN_SIDE_MAX),
 				  (int32_t)TH_MIN(s->y, (int64_t)TH_SCREEN_SIDE_MAX) };
+	if (!s->ref && b->screen)
+		return th_fail(
+		    err, TH_EUSAGE,
+		    "x and y without ref are no place of this page: it is in a window on "
+		    "the screen; give ref, or click there as on any desktop");
 	if (s->ref)
 		code = reach(b, s->ref, clear && !in_element, &e, err);
 	if (code)

@@ -141,7 +141,7 @@ static enum th_code set_up(struct th_browser *b, const char *session, bool is_ta
 	if (!code && is_tab)
 		code = post_flag(b, session, "Page.setInterceptFileChooserDialog", "enabled", true,
 				 err);
-	if (!code && is_tab)
+	if (!code && is_tab && !b->screen)
 		code = post_size(b, session, err);
 	if (!code)
 		code = post_children(b, session, "iframe", err);
@@ -186,6 +186,33 @@ enum th_code th_browser_show(struct th_browser *b, struct th_browser_tab *tab, s
 	if (!code)
 		code = post_flag(b, tab->session, "Page.bringToFront", NULL, false, err);
 	return code ?: screencast(b, tab, true, err);
+}
+
+/* Its answer is of no use: a page that hangs gives none. */
+enum th_code th_browser_to_front(struct th_browser *b, struct th_err *err)
+{
+	const struct th_browser_tab *tab = th_browser_tab_find(b, b->active);
+
+	return tab ? post_flag(b, tab->session, "Page.bringToFront", NULL, false, err) : TH_OK;
+}
+
+enum th_code th_browser_fit(struct th_browser *b, struct th_err *err)
+{
+	const struct th_browser_tab *tab = th_browser_tab_find(b, b->active);
+	const struct th_json *result;
+
+	if (!b->screen || !tab)
+		return TH_OK;
+	th_browser_begin(b, tab->session, "Page.getLayoutMetrics");
+	enum th_code code = th_browser_call(b, &result, err);
+	if (code || !result)
+		return code;
+	const struct th_json *view = th_json_get(result, "cssLayoutViewport");
+	int64_t width = th_json_get_int(view, "clientWidth", 0);
+	int64_t height = th_json_get_int(view, "clientHeight", 0);
+	if (width > 0 && height > 0 && width <= TH_SCREEN_SIDE_MAX && height <= TH_SCREEN_SIDE_MAX)
+		b->size = (struct th_size){ (int32_t)width, (int32_t)height };
+	return TH_OK;
 }
 
 static enum th_code on_tab(struct th_browser *b, struct th_str session, const struct th_json *info,

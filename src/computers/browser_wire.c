@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "computers/browser.h"
+#include "computers/x11.h"
 #include "io/clock.h"
 #include "io/files.h"
 
@@ -80,22 +81,28 @@ static int wait_ms(int64_t until_us)
 
 static enum th_code pump(struct th_browser *b, int64_t until_us, int more_fd, struct th_err *err)
 {
-	struct pollfd p[3] = { { .fd = b->in_fd, .events = POLLIN },
+	struct pollfd p[4] = { { .fd = b->in_fd, .events = POLLIN },
 			       { .fd = b->interrupt_fd, .events = POLLIN },
-			       { .fd = more_fd, .events = POLLIN } };
+			       { .fd = more_fd, .events = POLLIN },
+			       { .fd = b->screen_fd, .events = POLLIN } };
 	bool any = false;
 	enum th_code code = dispatch(b, &any, err);
 
 	/* A page that never stops to say something takes nobody longer than was asked. */
 	if (code || any)
 		return code || th_browser_now_us() < until_us ? code : TH_ETIMEOUT;
-	int ready = poll(p, 3, wait_ms(until_us));
+	int ready = poll(p, TH_COUNT(p), wait_ms(until_us));
 	if (ready < 0 && errno != EINTR)
 		return th_fail_errno(err, errno, "wait for the browser");
 	if (ready > 0 && p[1].revents)
 		return th_fail(err, TH_ECANCELED, "interrupted");
 	if (ready > 0 && p[0].revents)
 		return receive(b, err) ?: dispatch(b, &any, err);
+	/* What others ask of the desktop goes on meanwhile. */
+	if (ready > 0 && p[3].revents) {
+		code = th_x11_dispatch(b->screen, err);
+		return code || th_browser_now_us() < until_us ? code : TH_ETIMEOUT;
+	}
 	return ready > 0 ? TH_OK : TH_ETIMEOUT;
 }
 

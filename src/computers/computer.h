@@ -63,10 +63,12 @@ struct th_computer_options {
 	bool net_space;      /* or that of these descriptors (io/net_space.h) */
 	int net_fd, user_fd;
 	struct th_str
-	    workspace;     /* desktop: the folder its programs may write; absolute; may be empty */
-	uint32_t uid, gid; /* desktop, started by root: whom it runs as; 0: nobody */
-	bool plain;        /* desktop: without namespaces, as where the kernel forbids them */
-	int interrupt_fd;  /* -1: none */
+	    workspace; /* desktop: the folder its programs may write; absolute; may be empty */
+	struct th_str profile; /* desktop: a folder beside the workspace that its programs may
+				  write; may be empty */
+	uint32_t uid, gid;     /* desktop, started by root: whom it runs as; 0: nobody */
+	bool plain;            /* desktop: without namespaces, as where the kernel forbids them */
+	int interrupt_fd;      /* -1: none */
 };
 
 /* One picture.  Bytes belong to the computer and stay until its next call of see or close. */
@@ -230,10 +232,11 @@ struct th_computer {
 };
 
 /* name, what help says of it.  The first is the default; th_computer_NAME is its row. */
-#define TH_COMPUTERS(X)                         \
-	X(desktop, "private, default 1280x800") \
-	X(x11, "the one of DISPLAY")            \
-	X(browser, "pages of a Chromium of its own")
+#define TH_COMPUTERS(X)                              \
+	X(desktop, "private, default 1280x800")      \
+	X(x11, "the one of DISPLAY")                 \
+	X(browser, "pages of a Chromium of its own") \
+	X(browser_window, "the same in a window on a private desktop")
 
 #define X(name, help) extern const struct th_computer_kind th_computer_##name;
 TH_COMPUTERS(X)

@@ -150,10 +150,16 @@ static enum th_code make_plan(struct desktop *d, const struct th_computer_option
 
 	if (o->workspace.len && !workspace)
 		return th_fail(err, TH_EUSAGE, "the workspace's path is too long or holds a NUL");
+	const char *profile = o->profile.len ? th_arena_cstr(&d->arena, o->profile) : NULL;
+
+	if (o->profile.len && !profile)
+		return th_fail(err, TH_ELIMIT, "the paths of the desktop's folders are too long");
+	const char *const writable[] = { profile, NULL };
 	const char *const trust[] = { o->trust.len ? th_arena_cstr(&d->arena, o->trust) : NULL,
 				      NULL };
 	struct th_sandbox s = {
 		.readable = trust,
+		.writable = writable,
 		.level_min = TH_SANDBOX_FULL,
 		.level_max = TH_SANDBOX_FULL,
 		.workspace = workspace,

@@ -50,6 +50,20 @@ bool th_desktop_role(int argc, char **argv, int *ret_status);
 TH_NODISCARD const char *const *th_desktop_prefix(struct th_arena *a, struct th_str state_dir,
 						  const char *program);
 
+/*
+ * The same without a process that stands outside: starts it and does not wait.  *ret_conn holds
+ * it: when that is closed, however, the command's process group is killed.  TH_EIO: the desktop is
+ * gone, or cannot start it.
+ */
+struct th_desktop_command {
+	const char *const *argv, *const *env; /* NULL-terminated */
+	const char *cwd;
+	int fds[3]; /* its descriptors 0 to 2 */
+};
+TH_NODISCARD enum th_code th_desktop_start(struct th_str state_dir,
+					   const struct th_desktop_command *command, int *ret_conn,
+					   struct th_err *err);
+
 /* How far it is confined; `c` is of kind desktop. */
 enum th_sandbox_level th_desktop_level(const struct th_computer *c);
 

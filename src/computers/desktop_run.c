@@ -20,6 +20,7 @@
 #include "base/limits.h"
 #include "computers/desktop.h"
 #include "io/child.h"
+#include "io/files.h"
 
 enum { EXIT_CANNOT = 126, EXIT_NO_PROGRAM = 127 };
 
@@ -56,7 +57,7 @@ static int connect_to(const char *path)
 	return fd;
 }
 
-static uint32_t add_list(struct th_buf *b, char **list)
+static uint32_t add_list(struct th_buf *b, const char *const *list)
 {
 	uint32_t count = 0;
 
@@ -77,21 +78,18 @@ static bool send_all(int fd, const char *at, size_t len)
 	return true;
 }
 
-static bool send_request(int conn, char **command)
+static bool send_request(int conn, const struct th_desktop_command *command)
 {
-	static const int fds[3] = { 0, 1, 2 };
 	TH_CLEANUP(th_buf_deinit) struct th_buf text = TH_BUF_INIT(TH_DESKTOP_REQUEST_MAX);
 	struct th_desktop_request r = { 0 };
 	union {
-		char bytes[CMSG_SPACE(sizeof(fds))];
+		char bytes[CMSG_SPACE(sizeof(command->fds))];
 		struct cmsghdr align;
 	} control = { 0 };
-	char *cwd = getcwd(NULL, 0);
 
-	th_buf_add_mem(&text, cwd ? cwd : "", cwd ? strlen(cwd) + 1 : 1);
-	free(cwd);
-	r.argc = add_list(&text, command);
-	r.envc = add_list(&text, environ);
+	th_buf_add_mem(&text, command->cwd, strlen(command->cwd) + 1);
+	r.argc = add_list(&text, command->argv);
+	r.envc = add_list(&text, command->env);
 	if (text.failed) {
 		errno = E2BIG;
 		return false;
@@ -111,10 +109,35 @@ static bool send_request(int conn, char **command)
 	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(fds));
-	memcpy(CMSG_DATA(c), fds, sizeof(fds));
+	c->cmsg_len = CMSG_LEN(sizeof(command->fds));
+	memcpy(CMSG_DATA(c), command->fds, sizeof(command->fds));
 	return sendmsg(conn, &msg, MSG_NOSIGNAL) == (ssize_t)sizeof(r) &&
 	       send_all(conn, text.ptr, text.len);
+}
+
+enum th_code th_desktop_start(struct th_str state_dir, const struct th_desktop_command *command,
+			      int *ret_conn, struct th_err *err)
+{
+	const struct timeval patience = { TH_DESKTOP_START_MS / 1000, 0 };
+	TH_CLEANUP(th_fd_close) int conn = -1;
+	char path[TH_PATH_LEN_MAX];
+	struct th_desktop_answer a;
+
+	snprintf(path, sizeof(path), "%.*s/" TH_DESKTOP_SOCKET, TH_FMT(state_dir));
+	conn = connect_to(path);
+	if (conn < 0 || setsockopt(conn, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)))
+		return th_fail_errno(err, errno, "ask the desktop to start %s", command->argv[0]);
+	if (!send_request(conn, command))
+		return th_fail_errno(err, errno, "ask the desktop to start %s", command->argv[0]);
+	if (recv(conn, &a, sizeof(a), MSG_WAITALL) != (ssize_t)sizeof(a))
+		return th_fail(err, TH_EIO, "the desktop did not start %s", command->argv[0]);
+	if (a.kind != TH_DESKTOP_STARTED)
+		return th_fail(err, TH_EIO, "the desktop did not start %s: %s", command->argv[0],
+			       a.kind == TH_DESKTOP_FULL ? "it has too many commands"
+							 : strerror(a.value));
+	*ret_conn = conn;
+	conn = -1;
+	return TH_OK;
 }
 
 /* Ends as the command did. */
@@ -159,6 +182,30 @@ static void let_go(void)
 	close(null_fd);
 }
 
+/* For a command with what we were started with. */
+static bool ask(int conn, char **command)
+{
+	char *cwd = getcwd(NULL, 0);
+	const struct th_desktop_command wanted = {
+		.argv = (const char *const *)command,
+		.env = (const char *const *)environ,
+		.cwd = cwd ?: "",
+		.fds = { 0, 1, 2 },
+	};
+	bool asked = send_request(conn, &wanted);
+	int error = errno;
+
+	free(cwd);
+	if (!asked && error == E2BIG)
+		fprintf(stderr,
+			"thole: ask the desktop to start a program: arguments and "
+			"environment have more than %zu bytes\n",
+			TH_DESKTOP_REQUEST_MAX);
+	else if (!asked)
+		refuse("ask the desktop to start a program", error);
+	return asked;
+}
+
 int th_desktop_run_main(const char *socket_path, char **command)
 {
 	struct th_desktop_answer a;
@@ -172,14 +219,7 @@ int th_desktop_run_main(const char *socket_path, char **command)
 		say(TH_STANDIN_NOT_STARTED);
 		return EXIT_CANNOT;
 	}
-	if (!send_request(conn, command)) {
-		if (errno == E2BIG)
-			fprintf(stderr,
-				"thole: ask the desktop to start a program: arguments and "
-				"environment have more than %zu bytes\n",
-				TH_DESKTOP_REQUEST_MAX);
-		else
-			refuse("ask the desktop to start a program", errno);
+	if (!ask(conn, command)) {
 		say(TH_STANDIN_NOT_STARTED);
 		return EXIT_CANNOT;
 	}

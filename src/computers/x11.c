@@ -217,15 +217,18 @@ enum th_code th_x11_sleep(struct th_x11 *x, int64_t until_us, bool display, stru
 		until_us = TH_MIN(until_us, now + again_ms * 1000);
 	int64_t left = TH_MAX(until_us - now, 0);
 	struct timespec ts = { left / 1000000, left % 1000000 * 1000 };
-	struct pollfd p[3] = { { .fd = display ? x->fd : -1, .events = POLLIN },
+	struct pollfd p[4] = { { .fd = display ? x->fd : -1, .events = POLLIN },
 			       { .fd = x->interrupt_fd, .events = POLLIN },
-			       { .fd = pulse ? pulse->fd : -1, .events = POLLIN } };
-	int ready = ppoll(p, 3, &ts, NULL);
+			       { .fd = pulse ? pulse->fd : -1, .events = POLLIN },
+			       { .fd = x->beside ? x->beside->fd : -1, .events = POLLIN } };
+	int ready = ppoll(p, TH_COUNT(p), &ts, NULL);
 
 	if (ready < 0 && errno != EINTR)
 		return th_fail_errno(err, errno, "wait for the display %.*s", TH_FMT(x->name));
 	if (ready > 0 && p[1].revents)
 		return th_fail(err, TH_ECANCELED, "interrupted");
+	if (ready > 0 && p[3].revents)
+		x->beside->serve(x->beside);
 	return TH_OK;
 }
 

@@ -23,6 +23,12 @@
 struct th_x11_see;   /* x11_see.h: frames, damage, cursor image */
 struct th_x11_input; /* x11_input.c: keymap, what is held down, clipboard */
 
+/* What else is served while a call waits for the display.  fd -1: nothing at the moment. */
+struct th_x11_beside {
+	int fd;
+	void (*serve)(struct th_x11_beside *beside);
+};
+
 struct th_x11_ext {
 	bool present;
 	uint8_t opcode, first_event, first_error;
@@ -49,10 +55,11 @@ struct th_x11 {
 	struct th_point pointer;
 	struct th_x11_ext shm, damage, xfixes, randr, xtest, xkb;
 	struct th_x11_see *see;
-	struct th_x11_input *input; /* made by th_x11_input_init, freed by th_x11_input_deinit */
-	struct th_str name;         /* of the display, for messages: ":0" */
-	char **env;                 /* NULL-terminated: DISPLAY=, XAUTHORITY=, ... */
-	char *bus;                  /* see th_computer_options; NULL: none */
+	struct th_x11_input *input;   /* made by th_x11_input_init, freed by th_x11_input_deinit */
+	struct th_str name;           /* of the display, for messages: ":0" */
+	char **env;                   /* NULL-terminated: DISPLAY=, XAUTHORITY=, ... */
+	char *bus;                    /* see th_computer_options; NULL: none */
+	struct th_x11_beside *beside; /* NULL: none */
 };
 
 static inline struct th_x11 *th_x11_of(struct th_computer *c)

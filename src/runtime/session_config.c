@@ -76,7 +76,7 @@ static enum th_code config_computer(struct th_runtime_session *s, const struct t
 	const struct th_computer_kind *kind = pc ? th_computer_find(pc->kind) : NULL;
 
 	s->session_config.has_computer = pc != NULL;
-	s->session_config.has_pages = kind && kind->browse;
+	s->session_config.has_pages = kind && kind->address;
 	if (!pc || !th_str_is(pc->kind, TH_COMPUTER_CUSTOM))
 		return TH_OK;
 	if (!start || !start->computer)

@@ -15,6 +15,7 @@ import house  # noqa: E402
 import site_pages  # noqa: E402
 
 AGENT = "net: host\ncomputer: {kind: browser, width: 800, height: 600, options: {start_url: '%s'}}\n%s"
+WINDOW = AGENT.replace("kind: browser", "kind: browser_window")
 
 
 def say(text):
@@ -47,8 +48,20 @@ def browsers_of(folder):
     return found
 
 
+def main_of(folder):
+    """The first process of that Chromium, in which its tabs are."""
+    found = []
+    for pid in browsers_of(folder):
+        words = pathlib.Path("/proc", str(pid), "cmdline").read_bytes()
+        if b"--remote-debugging-pipe" in words and b"--type=" not in words and b"bwrap" not in words:
+            found.append(pid)
+    return found
+
+
 @unittest.skipIf(chromium_missing(), chromium_missing())
 class Browsed(house.House):
+    form = AGENT
+
     def setUp(self):
         super().setUp()
         self.site = site_pages.Site()
@@ -62,7 +75,7 @@ class Browsed(house.House):
         self.assertEqual(browsers_of(self.folder), [], "a browser is left")
 
     def agent(self, page, more=""):
-        (self.folder / "agent.yaml").write_text(AGENT % (self.site.url + "/" + page, more))
+        (self.folder / "agent.yaml").write_text(self.form % (self.site.url + "/" + page, more))
         return self.folder / "agent.yaml"
 
     def texts(self, *turns, page="plain", **more):

@@ -58,8 +58,7 @@ class Kill(house_browser.Browsed):
 
     def test_the_browser(self):
         process = self.begin([browser("snapshot")], [browser("open", url=self.site.url + "/plain")], say("Done."))
-        main = [pid for pid in browsers_of(self.folder) if b"--remote-debugging-pipe" in pathlib.Path("/proc", str(pid), "cmdline").read_bytes()
-                and not b"--type=" in pathlib.Path("/proc", str(pid), "cmdline").read_bytes() and not b"bwrap" in pathlib.Path("/proc", str(pid), "cmdline").read_bytes()]
+        main = house_browser.main_of(self.folder)
         self.assertEqual(len(main), 1)
         os.kill(main[0], signal.SIGKILL)
         self.end(process)

@@ -218,12 +218,12 @@ class Egress(house.House):
     @unittest.skipUnless(os.path.exists("/usr/lib/chromium/chromium"), "no Chromium is installed")
     def test_a_browser_has_it_too(self):
         agent = self.folder / "a.yaml"
-        for name, url in (("b1", "http://good.example/page"), ("b2", "http://other.example/page")):
-            agent.write_text("net: [good.example]\ncomputer: {kind: browser, width: 640, height: 480, options: {start_url: '%s'}}\n" % url)
+        for name, kind, host in (("b1", "browser", "good"), ("b2", "browser", "other"), ("b3", "browser_window", "good"), ("b4", "browser_window", "other")):
+            agent.write_text("net: [good.example]\ncomputer: {kind: %s, width: 640, height: 480, options: {start_url: 'http://%s.example/page'}}\n" % (kind, host))
             self.good("run", "-m", "human/human", "-s", name, "-a", agent, "go", stdin="click 5 5\ndone x\n")
             self.thole("computer", "-s", name, "end")
         pages = [(a["to"], a["path"]) for a in self.server.asked if a["path"] == "/page"]
-        self.assertEqual(pages, [(internet.PUBLIC, "/page")])
+        self.assertEqual(pages, 2 * [(internet.PUBLIC, "/page")])
 
 
 if __name__ == "__main__":

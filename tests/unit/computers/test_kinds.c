@@ -32,11 +32,11 @@ static void test_rows(void **state)
 		assert_true(!(k->caps & TH_CAP_SETTLE) || k->settle);
 	}
 	th_computer_names(0, " or ", &names);
-	assert_string_equal(names.ptr, "desktop, x11 or browser");
+	assert_string_equal(names.ptr, "desktop, x11, browser or browser_window");
 	th_buf_clear(&names);
 	th_computer_names(TH_HAS_BUS, " or ", &names);
 	assert_string_equal(names.ptr, "x11");
-	assert_string_equal(TH_COMPUTER_WORDS, "desktop x11 browser ");
+	assert_string_equal(TH_COMPUTER_WORDS, "desktop x11 browser browser_window ");
 	th_buf_deinit(&names);
 }
 

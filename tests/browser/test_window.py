@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The browser in a window on a desktop: what is on the screen and what the tool acts on are one; it may end alone, and that is said."""
+
+import os
+import pathlib
+import shutil
+import signal
+import struct
+import unittest
+import zlib
+
+import house_browser
+import test_kill
+from house_browser import browser, computer, main_of, say
+
+MISSING = next((p + " is not installed" for p in ("Xvfb", "openbox") if not shutil.which(p)), None)
+
+
+def first_pixel(path):
+    """Red, green, blue of the upper left one: before it is nothing that a filter could count on."""
+    data, at, packed = pathlib.Path(path).read_bytes(), 8, b""
+    while at < len(data):
+        size, kind = struct.unpack(">I4s", data[at:at + 8])
+        packed += data[at + 8:at + 8 + size] if kind == b"IDAT" else b""
+        at += size + 12
+    return tuple(zlib.decompress(packed)[1:4])
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Window(house_browser.Browsed):
+    form = house_browser.WINDOW
+
+    def text(self, outcome):
+        return "\n".join(p["text"] for p in outcome["output"] if p["type"] == "text") if isinstance(outcome["output"], list) else outcome["output"]
+
+    def test_one_page(self):
+        """The tool opens it, it is on the screen; a click there is in the page, and in what the tool reads."""
+        outcomes = self.browse(
+            "plain", [browser("open", url=self.site.url + "/window")], [computer({"type": "click", "x": 400, "y": 400})],
+            [browser("type", ref=1, text="Ada", enter=True)], [browser("snapshot")], [browser("click", x=400, y=400)],
+            [browser("click", ref=2)], [computer({"type": "key", "keys": ["ctrl", "w"]})], [browser("tabs")], say("Done."), more="tools: [browser]\n")
+        self.assertEqual([o["status"] for o in outcomes], ["done"] * 4 + ["refused"] + ["done"] * 3, outcomes)
+        self.assertIn("# Window", self.text(outcomes[0]))
+        self.assertEqual(self.site.done("window"), [["clicked", [True, 400, 400]], ["typed", "Ada"]])
+        self.assertIn("# Clicked", self.text(outcomes[3]))
+        self.assertIn("in a window on the screen", self.text(outcomes[4]))
+        # A tab that a key of the desktop closes is closed for the tool.
+        self.assertIn("Tab 2 was opened.", self.text(outcomes[5]))
+        self.assertRegex(self.text(outcomes[7]), r"^\* 1 \S+/window\s*$")
+        picture = self.folder / "spot.png"
+        self.good("computer", "-s", "b1", "zoom", 400, 400, 8, 8, "-o", picture)
+        self.assertEqual(first_pixel(picture), (0xd1, 0x0a, 0xd1))
+
+    def test_it_ends(self):
+        """Killed in a call: unknown; killed between two: told with the next picture.  The desktop and what runs there stay."""
+        self.serve([browser("open", url=self.site.url + "/slow")], [browser("open", url=self.site.url + "/window")], say("Done."),
+                   [computer({"type": "move", "x": 10, "y": 10})], [browser("snapshot")], say("Done."))
+        process = self.start("run", "-a", self.agent("plain", "tools: [browser]\n"), "-m", "gpt-5.1", "-s", "k", "go")
+        self.wait_for(lambda: self.site.slow)
+        desktop = self.good("computer", "-s", "k", "shell", "echo $THOLE_DESKTOP$DISPLAY; sleep 1000 & echo $!").out
+        os.kill(main_of(self.folder)[0], signal.SIGKILL)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0, (out, err))
+        os.kill(main_of(self.folder)[0], signal.SIGKILL)
+        self.wait_for(lambda: not main_of(self.folder))
+        self.good("run", "-s", "k", "again")
+        first, second, third, fourth = [e["data"] for e in self.events("k") if e["kind"] == "outcome"]
+        self.assertEqual([o["status"] for o in (first, second, third, fourth)], ["unknown", "done", "done", "done"], (first, second, third, fourth))
+        self.assertIn("the browser in the window has ended", self.text(first))
+        self.assertIn("this is a new one with the same profile", self.text(second))
+        self.assertIn("# Window", self.text(second))
+        self.assertIn("The browser has ended", self.text(third))
+        self.assertIn("this is a new one with the same profile", self.text(fourth))
+        self.assertFalse([o for o in (second, third, fourth) if o["evidence"].get("restarted")])
+        self.assertEqual(self.good("computer", "-s", "k", "shell", "kill -0 %s && echo alive" % desktop.split()[-1]).out, "alive\n")
+        self.site.go_on.set()
+
+    def test_files(self):
+        """What is downloaded comes into the workspace; a link that a program of the desktop puts into the profile is not followed."""
+        self.serve([browser("snapshot")], [browser("click", ref=3)], [browser("wait")], say("Done."), [browser("click", ref=3)], [browser("wait")], say("Done."))
+        self.good("run", "-a", self.agent("window", "tools: [browser]\n"), "-m", "gpt-5.1", "-s", "f", "go")
+        self.assertEqual((self.work / "downloads" / "report.csv").read_bytes(), b"a,b\n1,2\n")
+        words = pathlib.Path("/proc", str(main_of(self.folder)[0]), "cmdline").read_bytes().decode()
+        profile = words.replace("\0", " ").split("--user-data-dir=")[1].split(" ")[0]
+        self.good("computer", "-s", "f", "shell", "mkdir %s/elsewhere && rmdir %s/downloads && ln -s %s/elsewhere %s/downloads" % (self.work, profile, self.work, profile))
+        self.good("run", "-s", "f", "again")
+        told = " ".join(self.text(e["data"]) for e in self.events("f") if e["kind"] == "outcome")
+        self.assertRegex(told, "Downloaded downloads/report.csv")
+        self.assertRegex(told, "The download of report.csv failed")
+        self.assertEqual(os.listdir(self.work / "downloads"), ["report.csv"])
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Killed(test_kill.Kill):
+    """What is killed around it, or one page of it: as without a window."""
+
+    form = house_browser.WINDOW
+    test_the_browser = None  # differs: test_it_ends
+
+
+if __name__ == "__main__":
+    unittest.main()
