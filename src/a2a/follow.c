@@ -46,9 +46,13 @@ struct th_hub *th_a2a_open(struct th_a2a *m, const char *id)
 	const struct th_found *open = th_need_open(&m->access->needs, id, m->access->user, true);
 
 	m->waits = !open;
-	if (open && open->err)
+	if (!open)
+		return NULL;
+	if (open->err) {
 		th_a2a_fail_api(m, open->err);
-	return open && !open->err ? th_hub_find(m->access->server, id) : NULL;
+		return NULL;
+	}
+	return th_hub_find(m->access->server, id);
 }
 
 void th_a2a_no_task(struct th_a2a *m)

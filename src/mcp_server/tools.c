@@ -82,9 +82,13 @@ static bool is_mine(struct th_mcp *m, struct th_str name, char id[static TH_SESS
 	if (!is_name(m, name, id))
 		return false;
 	row = th_need_session(&m->needs, id, m->access->user);
-	if (row && row->err)
+	if (!row)
+		return false;
+	if (row->err) {
 		th_mcp_error(m, row->err);
-	return row && !row->err;
+		return false;
+	}
+	return true;
 }
 
 /* And it is open here.  NULL: the same. */
@@ -96,9 +100,13 @@ static struct th_hub *open_mine(struct th_mcp *m, struct th_str name,
 	if (!is_name(m, name, id))
 		return NULL;
 	open = th_need_open(&m->needs, id, m->access->user, true);
-	if (open && open->err)
+	if (!open)
+		return NULL;
+	if (open->err) {
 		th_mcp_error(m, open->err);
-	return open && !open->err ? th_hub_find(m->access->server, id) : NULL;
+		return NULL;
+	}
+	return th_hub_find(m->access->server, id);
 }
 
 /* The second time that a call is made: with a person's words about what waits.  False: it is the

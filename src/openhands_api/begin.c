@@ -333,11 +333,13 @@ static bool is_new(struct beginning *b)
 	any = th_need_session(&a->needs, b->id, NULL);
 	if (!any)
 		return false;
-	if (!any->err)
-		th_access_fail(a, 409, NULL, "session %s exists already", b->id);
-	else if (any->err->code != THOLE_ENOENT)
+	if (any->err && any->err->code == THOLE_ENOENT)
+		return true;
+	if (any->err)
 		th_access_error(a, any->err);
-	return any->err && any->err->code == THOLE_ENOENT;
+	else
+		th_access_fail(a, 409, NULL, "session %s exists already", b->id);
+	return false;
 }
 
 static void begin(struct beginning *b)

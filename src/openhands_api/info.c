@@ -26,12 +26,13 @@ bool th_oh_mine(struct th_access *a, struct th_json_doc **ret_doc)
 	row = th_need_session(&a->needs, a->args[0], a->user);
 	if (!row)
 		return false;
-	if (row->err && row->err->code == THOLE_ENOENT)
-		th_access_fail(a, 404, NULL, "there is no such conversation");
-	else if (row->err)
-		th_access_error(a, row->err);
-	if (row->err)
+	if (row->err) {
+		if (row->err->code == THOLE_ENOENT)
+			th_access_fail(a, 404, NULL, "there is no such conversation");
+		else
+			th_access_error(a, row->err);
 		return false;
+	}
 	if (ret_doc && th_json_parse(row->text, ret_doc, NULL) != TH_OK) {
 		th_access_fail(a, 500, NULL, "the session's row is no JSON");
 		return false;

@@ -28,7 +28,7 @@ struct th_needs {
 	struct th_need *first;
 };
 
-/* Lives as long as the needs, or until they are forgotten. */
+/* Lives as long as the needs, or until they are forgotten: the answer to the request ends it. */
 struct th_found {
 	struct th_str text;            /* JSON */
 	const struct thole_error *err; /* NULL: it is there */

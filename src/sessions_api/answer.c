@@ -54,10 +54,12 @@ bool th_session_mine(struct th_access *a, struct th_str *ret_row)
 	if (!ret_row && h && h->session && strcmp(h->user, a->user) == 0)
 		return true;
 	row = th_need_session(&a->needs, a->args[0], a->user);
-	if (row && row->err)
-		th_access_error(a, row->err);
-	if (!row || row->err)
+	if (!row)
 		return false;
+	if (row->err) {
+		th_access_error(a, row->err);
+		return false;
+	}
 	if (ret_row)
 		*ret_row = row->text;
 	return true;
@@ -67,9 +69,13 @@ struct th_hub *th_session_mine_open(struct th_access *a, bool ready)
 {
 	const struct th_found *open = th_need_open(&a->needs, a->args[0], a->user, ready);
 
-	if (open && open->err)
+	if (!open)
+		return NULL;
+	if (open->err) {
 		th_access_error(a, open->err);
-	return open && !open->err ? th_hub_find(a->server, a->args[0]) : NULL;
+		return NULL;
+	}
+	return th_hub_find(a->server, a->args[0]);
 }
 
 /* ---- answers ---- */
