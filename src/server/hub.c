@@ -283,10 +283,12 @@ static void on_note(void *ctx, struct thole_session *session, const struct thole
 		th_hub_lose(h);
 		return;
 	}
+	/* What comes behind its rest and does not wake it, such as the outcome of a call that was
+	 * stopped, is told without another rest. */
 	if (thole_note_kind(note) == THOLE_NOTE_REST)
 		set_rested(h, true);
 	else if (thole_note_kind(note) == THOLE_NOTE_EVENT)
-		set_rested(h, false);
+		set_rested(h, h->rested_ms && !th_hub_runs(h));
 	if (thole_note_kind(note) == THOLE_NOTE_EVENT) {
 		h->written = true;
 		th_webhooks_event(h->server->webhooks, h->id, h->user,

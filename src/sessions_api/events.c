@@ -194,7 +194,7 @@ static void on_event(struct stream *s, const struct thole_note *note)
 	struct th_buf frame TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
 	uint64_t seq = thole_note_seq(note);
 
-	s->rested = false;
+	s->rested = s->rested && !th_hub_runs(s->listener.hub);
 	s->heard = TH_MAX(s->heard, seq);
 	th_buf_clear(&s->held); /* what they were pieces of is an event now */
 	if (!s->current || seq < s->next)
@@ -314,6 +314,14 @@ static bool first_event(struct th_access *a, uint64_t *ret)
 	return true;
 }
 
+/* One that is open here: its row was read a while ago, and it may have come to rest meanwhile. */
+static bool is_at_rest(const struct th_hub *h)
+{
+	enum thole_state state = thole_session_state(h->session);
+
+	return h->rested_ms && state != THOLE_RUNNING && state != THOLE_LOADING;
+}
+
 static void stream_begin(struct th_access *a, uint64_t from, const struct th_json *row)
 {
 	struct th_buf until TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
@@ -326,9 +334,7 @@ static void stream_begin(struct th_access *a, uint64_t from, const struct th_jso
 	s->look = (struct th_needs){ .server = a->server, .again = on_looked, .ctx = s };
 	s->until_rest =
 	    th_access_query(a, "until", &until) && th_str_is(th_buf_str(&until), "rest");
-	s->rested =
-	    rests(th_json_get_str(row, "state")) &&
-	    (!h->session || (h->rested_ms && thole_session_state(h->session) != THOLE_RUNNING));
+	s->rested = h->session ? is_at_rest(h) : rests(th_json_get_str(row, "state"));
 	th_buf_init(&s->held, HELD_MAX);
 	s->listener.fn = on_note;
 	s->listener.look = on_look;

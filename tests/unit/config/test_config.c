@@ -406,7 +406,7 @@ static void test_agent_errors(void **state TH_UNUSED)
 		{ "computer:\n  kind: desktop\n  start: [xterm]\n  start_wait_s: 61\n",
 		  "agents/x.yaml:4: computer.start_wait_s must be at most 60" },
 		{ "computer:\n  kind: x11\n  start_wait_s: 5\n",
-		  "agents/x.yaml:3: computer.start_wait_s is only for desktop" },
+		  "agents/x.yaml:3: computer.start_wait_s is only for desktop or browser_window" },
 		{ "computer:\n  kind: x11\n  start: [xterm]\n",
 		  "agents/x.yaml:3: computer.start is only for desktop" },
 		{ "computer:\n  kind: x11\n  width: 800\n  height: 600\n",
