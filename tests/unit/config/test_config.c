@@ -408,9 +408,10 @@ static void test_agent_errors(void **state TH_UNUSED)
 		{ "computer:\n  kind: x11\n  start_wait_s: 5\n",
 		  "agents/x.yaml:3: computer.start_wait_s is only for desktop or browser_window" },
 		{ "computer:\n  kind: x11\n  start: [xterm]\n",
-		  "agents/x.yaml:3: computer.start is only for desktop" },
+		  "agents/x.yaml:3: computer.start is only for desktop or browser_window" },
 		{ "computer:\n  kind: x11\n  width: 800\n  height: 600\n",
-		  "agents/x.yaml:3: computer.width is only for desktop or browser" },
+		  "agents/x.yaml:3: computer.width is only for desktop, browser or "
+		  "browser_window" },
 		{ "computer:\n  kind: desktop\n  options: {host: x}\n",
 		  "agents/x.yaml:3: computer.options does not fit: a computer of kind desktop has "
 		  "no options of its own" },
