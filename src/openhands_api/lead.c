@@ -207,6 +207,17 @@ static void describe(struct th_access *a, const char *title, const char *name,
 		th_access_describe(a, a->args[0], title, name ? metadata.ptr : NULL, succeed_after);
 }
 
+/* What is asked about is in the log: now the words of it, which are an event of the same kind. */
+static void note_policy(struct th_access *a, const char *session, int status)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = th_access_body(a);
+
+	(void)session;
+	(void)status;
+	if (doc)
+		describe(a, NULL, "policy", th_json_get(th_json_root(doc), "policy"));
+}
+
 static void set_policy(struct th_access *a, const char *session, int status)
 {
 	struct th_hub *h = th_hub_find(a->server, session);
@@ -224,11 +235,11 @@ static void set_policy(struct th_access *a, const char *session, int status)
 		return;
 	}
 	if (!th_need_session(&a->needs, session, a->user))
-		return; /* what it says is needed below */
+		return; /* what it says is needed once more, when nothing may be called again */
 	if (thole_session_confirm(h->session, confirm.ptr, a->user, &err) != 0)
 		th_access_error(a, &err);
 	else
-		describe(a, NULL, "policy", policy);
+		th_access_after(a, h, 200, "session_changed", note_policy);
 }
 
 void th_oh_policy(struct th_access *a)
