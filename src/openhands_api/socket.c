@@ -33,6 +33,7 @@ struct th_oh_socket {
 	bool more;                 /* something happened since the reading began */
 	bool full;                 /* the peer takes no more for now */
 	bool whole;                /* it is to be told how all stands */
+	bool ran;                  /* the agent did something since it was told */
 	bool deltas, sends, gone;
 	/* Of the session's row: one that others write is looked at, and how it stands is told. */
 	struct th_needs look;
@@ -321,6 +322,11 @@ static void on_lost(struct th_oh_socket *s)
 		socket_free(s);
 }
 
+static bool is_of_a_run(const char *kind)
+{
+	return strcmp(kind, "model_requested") == 0 || strcmp(kind, "intent") == 0;
+}
+
 static void on_note(struct th_listener *l, const struct thole_note *note)
 {
 	struct th_oh_socket *s = TH_CONTAINER_OF(l, struct th_oh_socket, listener);
@@ -331,10 +337,14 @@ static void on_note(struct th_listener *l, const struct thole_note *note)
 	}
 	switch (thole_note_kind(note)) {
 	case THOLE_NOTE_REST:
-		s->whole = true;
+		/* To a client this is the end of a run.  Behind a message or another policy it
+		 * would come when the next run has begun, and end that one for him. */
+		s->whole |= s->ran;
+		s->ran = false;
 		go_on(s);
 		break;
 	case THOLE_NOTE_EVENT:
+		s->ran |= is_of_a_run(thole_note_name(note));
 		go_on(s);
 		break;
 	case THOLE_NOTE_DELTA:
