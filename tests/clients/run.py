@@ -204,6 +204,21 @@ def missing():
     return "" if asked.returncode == 0 or (FOLDER and FOLDER.exists() and any(FOLDER.iterdir())) else "the registry of npm cannot be reached"
 
 
+def run():
+    """Real programs are not always in time: what failed is run once more, and ./dev names it as unsteady when it passes then."""
+    note = FOLDER / "unsteady"
+    note.unlink(missing_ok=True)
+    result = unittest.main(exit=False).result
+    names = [case.id() for case, _ in result.failures + result.errors]
+    if not names or len(names) > 2:
+        return result.wasSuccessful()
+    print("once more, alone:", *names, file=sys.stderr)
+    again = unittest.TextTestRunner().run(unittest.defaultTestLoader.loadTestsFromNames(names))
+    if again.wasSuccessful():
+        note.write_text(" ".join(names) + "\n")
+    return again.wasSuccessful()
+
+
 if __name__ == "__main__":
     why = missing()
     if ONLY_ASK:
@@ -213,4 +228,4 @@ if __name__ == "__main__":
         print("clients: skipped: " + why)
         sys.exit(0)
     Servers.packages = FOLDER
-    unittest.main()
+    sys.exit(0 if run() else 1)
