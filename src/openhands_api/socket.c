@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "io/clock.h"
 #include "openhands_api/internal.h"
 
@@ -322,6 +323,13 @@ static void on_lost(struct th_oh_socket *s)
 		socket_free(s);
 }
 
+/* It waits for its first run, or the next: a message may have begun a request before that. */
+static bool is_held(const struct thole_note *note)
+{
+	return strcmp(thole_note_name(note), "paused") == 0 &&
+	       strcmp(thole_note_text(note), TH_HELD_REASON) == 0;
+}
+
 static bool is_of_a_run(const char *kind)
 {
 	return strcmp(kind, "model_requested") == 0 || strcmp(kind, "intent") == 0;
@@ -339,7 +347,7 @@ static void on_note(struct th_listener *l, const struct thole_note *note)
 	case THOLE_NOTE_REST:
 		/* To a client this is the end of a run.  Behind a message or another policy it
 		 * would come when the next run has begun, and end that one for him. */
-		s->whole |= s->ran;
+		s->whole |= s->ran && !is_held(note);
 		s->ran = false;
 		go_on(s);
 		break;
