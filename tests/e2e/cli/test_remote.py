@@ -221,6 +221,11 @@ class Remote(serving.Served):
         out, err = process.communicate(timeout=house.SECONDS)
         self.assertEqual(process.returncode, 130, (out, err))
         self.assertEqual(self.far("cancel", "other").out, "other is stopped\n")
+        # What its call came to is written behind that; who begins to listen then hears the end all the same.
+        self.wait_for(lambda: "outcome" in self.kinds_of("other"))
+        connection, response = self.stream("/api/sessions/other/events?until=rest")
+        self.assertIn(b"outcome", response.read())
+        connection.close()
 
     def test_cut_all_the_time(self):
         turns = [shell("echo %d" % i) for i in range(6)]
