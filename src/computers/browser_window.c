@@ -67,19 +67,53 @@ static void serve(struct th_x11_beside *beside)
 		drop(w);
 }
 
-/* Until its window is on the screen, or does not come. */
+#define TOP_EDGE 8    /* pixels that a window's frame may have */
+#define TOP_HEIGHT 64 /* of a browser's tabs and address bar */
+
+/* A window that is there but not painted yet is of one colour where its tabs and address bar will
+ * be. */
+static bool is_painted(const struct th_live_look *look)
+{
+	int32_t width = look->size.width - 2 * TOP_EDGE;
+	int32_t bottom = TH_MIN(look->size.height, TOP_HEIGHT);
+
+	for (int32_t y = TOP_EDGE; width > 0 && y < bottom; y++) {
+		const uint8_t *row = look->pixels + (size_t)y * look->stride + 4 * TOP_EDGE;
+
+		/* Each pixel is the one before it. */
+		if (memcmp(row, row + 4, 4 * (size_t)(width - 1)) != 0)
+			return true;
+	}
+	return false;
+}
+
+static enum th_code look_at_window(struct th_computer *c, bool *ret, struct th_err *err)
+{
+	struct th_live_look look;
+	size_t shown = 0;
+	enum th_code code = th_x11_windows(c, &shown, err);
+
+	*ret = false;
+	if (code || shown == 0)
+		return code;
+	code = th_x11_live(c, &look, err);
+	*ret = !code && is_painted(&look);
+	return code;
+}
+
+/* Until its window is on the screen and painted, or does not come. */
 static enum th_code await_window(struct th_computer *c, struct th_err *err)
 {
 	uint64_t end = th_clock_ms() + TH_BROWSER_START_MS, now;
 	struct th_settle_result drawn;
-	size_t shown = 0;
-	enum th_code code = th_x11_windows(c, &shown, err);
+	bool there = false;
+	enum th_code code = look_at_window(c, &there, err);
 
-	while (!code && shown == 0 && (now = th_clock_ms()) < end) {
+	while (!code && !there && (now = th_clock_ms()) < end) {
 		struct th_settle_options o = { .first_ms = (int32_t)(end - now) };
 		o.max_ms = o.first_ms;
 		code = th_x11_settle(c, &o, &drawn, err);
-		code = code ?: th_x11_windows(c, &shown, err);
+		code = code ?: look_at_window(c, &there, err);
 	}
 	return code;
 }

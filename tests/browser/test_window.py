@@ -51,6 +51,12 @@ class Window(house_browser.Browsed):
         self.good("computer", "-s", "b1", "zoom", 400, 400, 8, 8, "-o", picture)
         self.assertEqual(first_pixel(picture), (0xd1, 0x0a, 0xd1))
 
+    def test_first_look(self):
+        """It waits for the tabs and the address bar, and not only for a window: that is of one colour at first."""
+        self.good("computer", "-c", "browser_window", "zoom", 100, 8, 600, 56, "-o", self.folder / "bar.png")
+        self.good("computer", "-c", "browser_window", "end")
+        self.assertGreater((self.folder / "bar.png").stat().st_size, 1500)
+
     def test_it_ends(self):
         """Killed in a call: unknown; killed between two: told with the next picture.  The desktop and what runs there stay."""
         self.serve([browser("open", url=self.site.url + "/slow")], [browser("open", url=self.site.url + "/window")], say("Done."),
