@@ -128,8 +128,14 @@ class AskHost(serving.Served):
 
     def test_the_call_ends_while_others_are_asked_for(self):
         """What waits behind the first host is not asked for in the name of the call that has just ended."""
-        self.begin([bash("curl -sS http://other.example/1 & curl -sS http://false.example/2 & curl -sS -m 2 http://third.example/3")],
+        # The second begins when the first is asked for, and the call's own when the second has sent its request.
+        self.begin([bash("mkfifo asked sent; curl -sS http://other.example/1 & read x <asked; "
+                         "curl -sSv http://false.example/2 2>&1 | while read -r line; do echo \"$line\"; "
+                         "case $line in '> GET '*) echo >sent;; esac; done & read x <sent; curl -sS -m 2 http://third.example/3")],
                    [bash("wait; echo still here")], [{"text": "good"}])
+        self.assertEqual(self.waits()["host"], "other.example")
+        (asked,) = self.work.glob("**/asked")
+        asked.write_text("\n")
         self.rest()
         out = "".join(self.outputs())
         self.assertIn("no call is under way that could ask for it", out)
