@@ -191,6 +191,63 @@ class Conversations(Faces):
         asked = [e["data"]["confirm"]["when"] for e in house.House.events(self, c["id"]) if "confirm" in e["data"]]
         self.assertEqual(asked, ["always", "never", "risky"])
 
+    def settle(self, c, status):
+        """Waits until whoever listens has been told of all that is so far: who comes later is told later.  A GET would have it told."""
+        self.wait_for(lambda: self.looked(c) == status)
+        self.looked(c)
+
+    def looked(self, c):
+        s = self.socket(c)
+        try:
+            return self.ended(s)["execution_status"]
+        finally:
+            s.close()
+
+    def snapshots(self, s):
+        """How it stood each time that the socket told it.  It ends with bytes, which it does not take."""
+        heard = []
+        s.send(b"")
+        while isinstance(m := s.receive(), dict):
+            heard.append(m)
+        s.close()
+        return [m["value"]["execution_status"] for m in heard if m.get("key") == "full_state"]
+
+    def test_how_all_stands_is_told_behind_a_run(self):
+        """And behind nothing else: a client takes the first it hears as the end of the run that it has begun."""
+        self.begin()
+        c = self.create()
+        s = self.socket(c)
+        self.ended(s)
+        self.say(c, "write")
+        self.settle(c, "idle")
+        self.good_call("POST", self.path(c, "/confirmation_policy"), {"policy": {"kind": "AlwaysConfirm"}})
+        self.settle(c, "idle")
+        self.good_call("POST", self.path(c, "/run"))
+        self.settle(c, "waiting_for_confirmation")
+        self.good_call("POST", self.path(c, "/events/respond_to_confirmation"), {"accept": False, "reason": "not so"})
+        self.settle(c, "idle")
+        self.say(c, "count")
+        self.settle(c, "idle")
+        self.good_call("POST", self.path(c, "/run"))
+        self.settle(c, "finished")
+        self.assertEqual(self.snapshots(s), ["waiting_for_confirmation", "finished"])
+        self.end_http()
+        self.listen()
+        s = self.socket(c)
+        self.ended(s)
+        self.good_call("POST", self.path(c, "/confirmation_policy"), {"policy": {"kind": "NeverConfirm"}})  # it is opened for that
+        self.settle(c, "finished")
+        self.say(c, "count")
+        self.settle(c, "idle")
+        self.assertEqual(self.snapshots(s), [])
+
+    def test_a_policy_is_there_when_it_is_answered(self):
+        self.begin()
+        c = self.create()
+        for kind in 32 * ["AlwaysConfirm", "NeverConfirm"]:
+            self.good_call("POST", self.path(c, "/confirmation_policy"), {"policy": {"kind": kind}})
+            self.assertEqual(self.good_call("GET", self.path(c))["confirmation_policy"], {"kind": kind})
+
     def test_pause(self):
         self.begin()
         c = self.create()
