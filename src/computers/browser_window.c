@@ -29,6 +29,7 @@ struct window {
 	struct th_x11_beside beside; /* of the desktop */
 	struct th_computer *desktop; /* ours, under another kind */
 	struct th_browser *browser;  /* NULL: it has ended */
+	bool starts;                 /* and its window is waited for */
 	unsigned files;              /* that all of them put into the profile */
 	int both_fd;                 /* epoll: the display, and the browser */
 	struct th_arena arena;       /* strings of the options */
@@ -51,20 +52,25 @@ static void drop(struct window *w)
 	w->browser = th_browser_free(w->browser);
 }
 
-/* Something of it has come while nobody asked it: tabs that a person opens wait for us. */
-static void serve(struct th_x11_beside *beside)
+/* Something of it has come while nobody asked it: tabs that a person opens wait for us.  That it has
+ * ended is no fault of whoever waits for the desktop. */
+static enum th_code serve(struct th_x11_beside *beside, struct th_err *err)
 {
 	struct window *w = TH_CONTAINER_OF(beside, struct window, beside);
 	struct th_err ignored;
 
 	if (beside->fd < 0)
-		return;
+		return TH_OK;
 	beside->fd = -1; /* what it does must not come here again */
 	enum th_code code = th_browser_pump(w->browser, 0, &ignored);
 	beside->fd = w->browser->in_fd;
+	if (!code || code == TH_ETIMEOUT || code == TH_ECANCELED)
+		return TH_OK;
 	/* It has ended, or says what no browser says. */
-	if (code && code != TH_ETIMEOUT && code != TH_ECANCELED)
-		drop(w);
+	drop(w);
+	return w->starts
+		   ? th_fail(err, TH_EIO, "the browser ended before its window was on the screen")
+		   : TH_OK;
 }
 
 #define TOP_EDGE 8    /* pixels that a window's frame may have */
@@ -129,7 +135,10 @@ static enum th_code start(struct window *w, struct th_err *err)
 	if (epoll_ctl(w->both_fd, EPOLL_CTL_ADD, w->browser->in_fd, &event))
 		return th_fail_errno(err, errno, "watch the browser");
 	w->beside.fd = w->browser->in_fd;
-	return await_window(w->desktop, err);
+	w->starts = true;
+	code = await_window(w->desktop, err);
+	w->starts = false;
+	return code;
 }
 
 /* ---- open and close ---- */
@@ -289,8 +298,7 @@ static int fd(struct th_computer *c)
 
 static enum th_code dispatch(struct th_computer *c, struct th_err *err)
 {
-	serve(&window_of(c)->beside);
-	return th_x11_dispatch(c, err);
+	return serve(&window_of(c)->beside, err) ?: th_x11_dispatch(c, err);
 }
 
 static bool here(void)

@@ -228,7 +228,7 @@ enum th_code th_x11_sleep(struct th_x11 *x, int64_t until_us, bool display, stru
 	if (ready > 0 && p[1].revents)
 		return th_fail(err, TH_ECANCELED, "interrupted");
 	if (ready > 0 && p[3].revents)
-		x->beside->serve(x->beside);
+		return x->beside->serve(x->beside, err);
 	return TH_OK;
 }
 

@@ -23,10 +23,11 @@
 struct th_x11_see;   /* x11_see.h: frames, damage, cursor image */
 struct th_x11_input; /* x11_input.c: keymap, what is held down, clipboard */
 
-/* What else is served while a call waits for the display.  fd -1: nothing at the moment. */
+/* What else is served while a call waits for the display, which fails where this does.  fd -1:
+ * nothing at the moment. */
 struct th_x11_beside {
 	int fd;
-	void (*serve)(struct th_x11_beside *beside);
+	enum th_code (*serve)(struct th_x11_beside *beside, struct th_err *err);
 };
 
 struct th_x11_ext {

@@ -26,6 +26,24 @@ def first_pixel(path):
     return tuple(zlib.decompress(packed)[1:4])
 
 
+# Answers as a browser does until its page is there, and ends before it has a window.
+ENDS_EARLY = """#!/usr/bin/python3
+import json, os
+def say(**message):
+    os.write(4, json.dumps(message).encode() + b"\\0")
+text = b""
+while (more := os.read(3, 65536)):
+    *whole, text = (text + more).split(b"\\0")
+    for asked in map(json.loads, whole):
+        if asked["method"] == "Target.setAutoAttach" and "sessionId" not in asked:
+            say(method="Target.attachedToTarget", params={"sessionId": "s", "waitingForDebugger": False, "targetInfo": {
+                "targetId": "t", "type": "page", "title": "", "url": "about:blank", "attached": True}})
+        say(id=asked["id"], result={}, **{k: v for k, v in asked.items() if k == "sessionId"})
+        if asked["method"] == "Browser.setDownloadBehavior":
+            raise SystemExit
+"""
+
+
 @unittest.skipIf(MISSING, MISSING)
 class Window(house_browser.Browsed):
     form = house_browser.WINDOW
@@ -80,6 +98,15 @@ class Window(house_browser.Browsed):
         self.assertFalse([o for o in (second, third, fourth) if o["evidence"].get("restarted")])
         self.assertEqual(self.good("computer", "-s", "k", "shell", "kill -0 %s && echo alive" % desktop.split()[-1]).out, "alive\n")
         self.site.go_on.set()
+
+    def test_it_ends_before_its_window_is_there(self):
+        """Told at once: nothing is drawn on the desktop that would end the wait."""
+        program = self.work / "program"
+        program.write_text(ENDS_EARLY)
+        program.chmod(0o755)
+        (self.folder / "agent.yaml").write_text("computer: {kind: browser_window, options: {program: %s}}\ntools: [browser]\n" % program)
+        self.serve([browser("snapshot")], say("Done."))
+        self.bad(1, ["the browser ended before its window was on the screen"], "run", "-a", self.folder / "agent.yaml", "-m", "gpt-5.1", "go")
 
     def test_files(self):
         """What is downloaded comes into the workspace; a link that a program of the desktop puts into the profile is not followed."""
