@@ -38,6 +38,7 @@ struct th_a2a_list {
 	struct th_buf tasks, next;
 	int64_t count;
 	bool over;
+	struct thole_error failure; /* instead of the page; code 0: none */
 };
 
 /* ---- what is asked for ---- */
@@ -196,6 +197,10 @@ static void answer(struct th_a2a *m)
 	struct th_a2a_list *l = m->list;
 	struct th_jw w = th_jw(&out);
 
+	if (l->failure.code) {
+		th_a2a_fail_api(m, &l->failure);
+		return;
+	}
 	th_jw_object(&w);
 	th_jw_name(&w, TH_STR("tasks"));
 	th_jw_raw(&w, TH_STR("["));
@@ -210,17 +215,25 @@ static void answer(struct th_a2a *m)
 
 static bool next_session(struct th_a2a *m);
 
+/* The store does not answer now: the page would lack tasks, and the next one begins behind them.
+ * Otherwise that log alone cannot be read, or is gone by now, and has no tasks to tell. */
+static bool is_of_now(int code)
+{
+	return code == THOLE_EBUSY || code == THOLE_ECONN;
+}
+
 static void on_read(void *ctx, int code, const struct thole_error *err)
 {
 	struct th_a2a *m = ctx;
 	struct th_a2a_list *l = m->list;
 
-	(void)err; /* one that cannot be read, or is gone by now, has no tasks to tell */
 	m->load = NULL;
 	if (!code)
 		take(m);
 	th_a2a_task_deinit(&l->task);
-	if (tell(l)) {
+	if (is_of_now(code)) {
+		l->failure = *err;
+	} else if (tell(l)) {
 		l->at++;
 		if (next_session(m))
 			return;
@@ -233,14 +246,13 @@ static void on_read(void *ctx, int code, const struct thole_error *err)
 	m->access->again(m->access);
 }
 
-/* Begins to read the next one.  False: the page of sessions is at its end. */
+/* Begins to read the next one.  False: the page of sessions is at its end, or the store fails. */
 static bool next_session(struct th_a2a *m)
 {
 	struct th_a2a_list *l = m->list;
 	const struct th_json *sessions = th_json_get(th_json_root(l->page), "sessions");
 	struct th_str after = th_json_get_str(th_json_root(l->page), "next");
 	const struct th_json *row;
-	struct thole_error failure;
 	char id[TH_SESSION_ID_MAX + 1];
 
 	while ((row = th_json_at(sessions, l->at))) {
@@ -252,9 +264,12 @@ static bool next_session(struct th_a2a *m)
 			id[name.len] = '\0';
 			th_a2a_task_init(&l->task, id, 0);
 			if (th_log_load(m->access->server, id, m->access->user, 1, on_line, on_read,
-					m, &m->load, &failure) == 0)
+					m, &m->load, &l->failure) == 0)
 				return true;
 			th_a2a_task_deinit(&l->task);
+			if (is_of_now(l->failure.code))
+				return false;
+			l->failure = (struct thole_error){ 0 };
 		}
 		l->before = 0;
 		l->at++;
@@ -299,7 +314,7 @@ static bool take_page(struct th_a2a *m, const struct th_found *found)
 	if (found->err && alone && found->err->code == THOLE_ENOENT)
 		text = TH_STR("");
 	else if (found->err) {
-		th_a2a_fail(m, TH_RPC_EPARAMS, "%s", found->err->text);
+		th_a2a_fail_api(m, found->err);
 		return false;
 	}
 	if (alone) {
