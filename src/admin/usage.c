@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "admin/usage.h"
 
+#include "base/moment.h"
 #include "base/text.h"
 
 #define DAY_MS INT64_C(86400000)
@@ -16,56 +17,13 @@ const char *th_usage_by_name(const struct th_usage_ask *ask)
 	return by_names[ask->by_session ? BY_SESSION : (int)ask->filter.by];
 }
 
-/* ---- days (of the proleptic Gregorian calendar, UTC) ---- */
-
-static bool is_leap(int64_t year)
-{
-	return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-}
-
-static int64_t month_days(int64_t year, int64_t month)
-{
-	static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-
-	return days[month - 1] + (month == 2 && is_leap(year));
-}
-
-/* Days from the first of 1970 to the first of a year, 1970 to 9999. */
-static int64_t year_begins(int64_t year)
-{
-	int64_t before = year - 1;
-
-	return 365 * (year - 1970) + (before / 4 - before / 100 + before / 400) - 477;
-}
-
-static bool day_parse(struct th_str text, int64_t *ret)
-{
-	int64_t year, month, day, days;
-
-	if (text.len != 10 || text.ptr[4] != '-' || text.ptr[7] != '-' ||
-	    !th_str_i64(th_str_sub(text, 0, 4), &year) ||
-	    !th_str_i64(th_str_sub(text, 5, 2), &month) ||
-	    !th_str_i64(th_str_sub(text, 8, 2), &day) || year < 1970 || month < 1 || month > 12 ||
-	    day < 1 || day > month_days(year, month))
-		return false;
-	days = year_begins(year) + day - 1;
-	for (int64_t m = 1; m < month; m++)
-		days += month_days(year, m);
-	*ret = days;
-	return true;
-}
-
 static void day_print(int64_t days, struct th_buf *out)
 {
-	int64_t year = 1970 + days / 366, month = 1;
+	int64_t year, month, day;
 
-	while (year_begins(year + 1) <= days)
-		year++;
-	days -= year_begins(year);
-	while (days >= month_days(year, month))
-		days -= month_days(year, month++);
+	th_moment_date(days, &year, &month, &day);
 	th_buf_printf(out, "%04lld-%02lld-%02lld", (long long)year, (long long)month,
-		      (long long)days + 1);
+		      (long long)day);
 }
 
 /* ---- what is asked ---- */
@@ -74,7 +32,7 @@ static enum th_code read_day(struct th_str value, int64_t *ret, const char *name
 			     struct th_err *err)
 {
 	/* The first of 1970 is the filter's "any", and nothing was used then. */
-	if (day_parse(value, ret) && *ret > 0)
+	if (th_moment_day(value, ret) && *ret > 0)
 		return TH_OK;
 	return th_fail(err, TH_EUSAGE, "%s is a day, such as 2026-01-31 (UTC), not \"%.*s\"", name,
 		       TH_FMT(th_utf8_cut(value, 40)));

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 
 #define DAY_S INT64_C(86400)
+#define DAY_LEN 10 /* "2026-11-27" */
 
 /* ---- days of the Gregorian calendar; years from 1970 on ---- */
 
@@ -88,9 +89,9 @@ static bool zone(struct th_str *s, int64_t *ret)
 	return minutes >= 0 && minutes < 60;
 }
 
-bool th_moment_read(struct th_str s, int64_t *ret_ms)
+bool th_moment_day(struct th_str s, int64_t *ret_days)
 {
-	int64_t year, month, day, hour, minute, second, ms, offset, days;
+	int64_t year, month, day, days;
 	bool good;
 
 	year = number(&s, 4);
@@ -98,6 +99,22 @@ bool th_moment_read(struct th_str s, int64_t *ret_ms)
 	month = number(&s, 2);
 	good &= mark(&s, '-');
 	day = number(&s, 2);
+	if (!good || s.len || year < 1970 || month < 1 || month > 12 || day < 1 ||
+	    day > days_in(year, month))
+		return false;
+	days = days_before(year) + day - 1;
+	for (int64_t m = 1; m < month; m++)
+		days += days_in(year, m);
+	*ret_days = days;
+	return true;
+}
+
+bool th_moment_read(struct th_str s, int64_t *ret_ms)
+{
+	int64_t days = 0, hour, minute, second, ms, offset;
+	bool good = th_moment_day(th_str_sub(s, 0, DAY_LEN), &days);
+
+	s = th_str_sub(s, DAY_LEN, s.len);
 	good &= mark(&s, 'T') || mark(&s, 't') || mark(&s, ' ');
 	hour = number(&s, 2);
 	good &= mark(&s, ':');
@@ -106,13 +123,9 @@ bool th_moment_read(struct th_str s, int64_t *ret_ms)
 	second = number(&s, 2);
 	ms = fraction_ms(&s);
 	good &= zone(&s, &offset) && !s.len;
-	if (!good || year < 1970 || month < 1 || month > 12 || day < 1 ||
-	    day > days_in(year, month) || hour < 0 || hour > 23 || minute < 0 || minute > 59 ||
-	    second < 0 || second > 60 || ms < 0)
+	if (!good || hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 ||
+	    second > 60 || ms < 0)
 		return false;
-	days = days_before(year) + day - 1;
-	for (int64_t m = 1; m < month; m++)
-		days += days_in(year, m);
 	*ret_ms =
 	    (days * DAY_S + hour * 3600 + minute * 60 + TH_MIN(second, INT64_C(59)) - offset) *
 		1000 +

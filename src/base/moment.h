@@ -19,6 +19,9 @@ TH_NODISCARD enum th_code th_moment_parse(struct th_str text, int64_t now_ms, in
 /* RFC 3339 alone, from 1970 on.  False: it is no such time. */
 bool th_moment_read(struct th_str text, int64_t *ret_ms);
 
+/* "2026-11-27" alone, from 1970 on, as days since then.  False: it is no such day. */
+bool th_moment_day(struct th_str text, int64_t *ret_days);
+
 /* The date of a day since 1970, of the Gregorian calendar in both directions. */
 void th_moment_date(int64_t days, int64_t *year, int64_t *month, int64_t *day);
 

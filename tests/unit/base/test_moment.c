@@ -68,6 +68,23 @@ static void test_what_is_none(void **state)
 			fail_msg("\"%s\" is taken", bad[i]);
 }
 
+static void test_days_alone(void **state)
+{
+	static const char *const bad[] = {
+		"",           "2026-1-31",  "2026-01-31T", "2026-02-29",
+		"2026-+1-05", "1969-12-31", "20260131",    " 2026-01-31"
+	};
+	int64_t days = -1;
+
+	(void)state;
+	assert_true(th_moment_day(TH_STR("1970-01-01"), &days) && days == 0);
+	assert_true(th_moment_day(TH_STR("2024-02-29"), &days) && days == 19782);
+	assert_true(th_moment_day(TH_STR("9999-12-31"), &days) && days == 2932896);
+	for (size_t i = 0; i < TH_COUNT(bad); i++)
+		if (th_moment_day(th_str_of(bad[i]), &days))
+			fail_msg("\"%s\" is taken", bad[i]);
+}
+
 static void test_seconds_and_the_latest(void **state)
 {
 	char text[64];
@@ -106,9 +123,8 @@ static void test_printed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_dates),
-		cmocka_unit_test(test_what_is_none),
-		cmocka_unit_test(test_seconds_and_the_latest),
+		cmocka_unit_test(test_dates),      cmocka_unit_test(test_what_is_none),
+		cmocka_unit_test(test_days_alone), cmocka_unit_test(test_seconds_and_the_latest),
 		cmocka_unit_test(test_printed),
 	};
 
