@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/shell.h"
 #include "base/text.h"
 #include "io/clock.h"
 #include "io/detach.h"
@@ -190,10 +191,7 @@ void th_cli_word(struct th_buf *out, struct th_str text)
 		th_buf_add(out, word);
 		return;
 	}
-	th_buf_add_char(out, '\'');
-	for (size_t i = 0; i < word.len; i++)
-		th_buf_add(out, word.ptr[i] == '\'' ? TH_STR("'\\''") : th_str_sub(word, i, 1));
-	th_buf_add_char(out, '\'');
+	th_shell_word(word, out);
 }
 
 /* What is shown of it is all of it. */

@@ -2,6 +2,7 @@
 /* computer.c - calls of the face's computer, and what they say (cua.h). */
 #include <stdlib.h>
 
+#include "base/shell.h"
 #include "base/text.h"
 
 #include "cua/cua.h"
@@ -79,17 +80,6 @@ void th_cua_act(struct th_cua_job *job, struct th_str actions, th_cua_then *then
 		th_cua_call(job, "computer", th_buf_str(&json), 0, then);
 }
 
-void th_cua_quote(struct th_str text, struct th_buf *out)
-{
-	th_buf_add_char(out, '\'');
-	for (size_t i = 0; i < text.len; i++)
-		if (text.ptr[i] == '\'')
-			th_buf_add_cstr(out, "'\\''");
-		else
-			th_buf_add_char(out, text.ptr[i]);
-	th_buf_add_char(out, '\'');
-}
-
 void th_cua_shell(struct th_cua_job *job, struct th_str path, struct th_str script,
 		  th_cua_then *then)
 {
@@ -98,7 +88,7 @@ void th_cua_shell(struct th_cua_job *job, struct th_str path, struct th_str scri
 	struct th_jw w = th_jw(&json);
 
 	th_buf_add_cstr(&text, "LC_ALL=C p=");
-	th_cua_quote(path, &text);
+	th_shell_word(path, &text);
 	th_buf_add_cstr(&text, "; case $p in '~') p=$HOME;; '~/'*) p=$HOME/${p#??};; esac; ");
 	th_buf_add(&text, script);
 	th_jw_object(&w);

@@ -125,7 +125,6 @@ void th_cua_act(struct th_cua_job *job, struct th_str actions, th_cua_then *then
 /* A script of ours, with $p being `path`, its "~" read as the home folder. */
 void th_cua_shell(struct th_cua_job *job, struct th_str path, struct th_str script,
 		  th_cua_then *then);
-void th_cua_quote(struct th_str text, struct th_buf *out); /* as one word of sh */
 
 /* A text that the command cannot do without.  False: the job has failed. */
 bool th_cua_need(struct th_cua_job *job, const char *name, struct th_str *ret);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/codec.h"
+#include "base/shell.h"
 #include "base/text.h"
 
 #include "cua/cua.h"
@@ -365,7 +366,7 @@ void th_cua_run(struct th_cua_job *job)
 	}
 	th_buf_add_cstr(&script, "d=$(mktemp -d) || exit 1; echo \"$d\"; exec </dev/null "
 				 ">\"$d/o\" 2>\"$d/e\"; exec /bin/sh -c ");
-	th_cua_quote(command, &script);
+	th_shell_word(command, &script);
 	th_jw_object(&w);
 	th_jw_kstr(&w, "command", th_buf_str(&script));
 	th_jw_object_end(&w);
@@ -402,14 +403,14 @@ void th_cua_launch(struct th_cua_job *job)
 	if (!th_cua_need(job, "app", &app))
 		return;
 	if (th_json_is_array(args)) {
-		th_cua_quote(app, &script);
+		th_shell_word(app, &script);
 		while (th_json_next(&it)) {
 			th_buf_add_char(&script, ' ');
-			th_cua_quote(th_json_str(it.val), &script);
+			th_shell_word(th_json_str(it.val), &script);
 		}
 	} else {
 		th_buf_add_cstr(&script, "/bin/sh -c ");
-		th_cua_quote(app, &script);
+		th_shell_word(app, &script);
 	}
 	th_buf_add_cstr(&script, " </dev/null >/dev/null 2>&1 & echo $!");
 	th_cua_shell(job, TH_STR(""), th_buf_str(&script), then_launched);

@@ -267,14 +267,3 @@ void th_oh_acts_free(struct th_oh *o)
 	while (o->acts)
 		act_over(o->acts, &over);
 }
-
-void th_oh_quote(struct th_str text, struct th_buf *out)
-{
-	th_buf_add_char(out, '\'');
-	for (size_t i = 0; i < text.len; i++)
-		if (text.ptr[i] == '\'')
-			th_buf_add_cstr(out, "'\\''");
-		else
-			th_buf_add_char(out, text.ptr[i]);
-	th_buf_add_char(out, '\'');
-}

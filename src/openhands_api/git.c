@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/codec.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "openhands_api/internal.h"
 
@@ -251,7 +252,7 @@ static void print_script(bool is_diff, struct th_str ref, struct th_str name, st
 		return;
 	}
 	th_buf_printf(out, "max=%d\nf=", (int)TH_SERVE_OPENHANDS_DIFF_MAX);
-	th_oh_quote(name, out);
+	th_shell_word(name, out);
 	th_buf_printf(out, "\n%s", diff);
 }
 

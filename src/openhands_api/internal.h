@@ -123,8 +123,6 @@ TH_NODISCARD int th_oh_act(struct th_hub *h, const char *by, const char *command
 /* Ends that of this context, where there is one; `fn` still comes. */
 TH_NODISCARD int th_oh_act_stop(struct th_oh *o, const void *ctx, struct thole_error *err);
 void th_oh_acts_free(struct th_oh *o);
-/* As one word of a line for a shell. */
-void th_oh_quote(struct th_str text, struct th_buf *out);
 
 /* ---- ask.c ---- */
 

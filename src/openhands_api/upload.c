@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/codec.h"
+#include "base/shell.h"
 #include "io/clock.h"
 #include "openhands_api/internal.h"
 #include "server/files.h"
@@ -44,7 +45,7 @@ static void on_gone(struct th_access *a)
 static void print_script(const struct upload *u, bool first, bool last, struct th_buf *out)
 {
 	th_buf_add_cstr(out, "t=");
-	th_oh_quote(th_buf_str(&u->path), out);
+	th_shell_word(th_buf_str(&u->path), out);
 	th_buf_printf(out,
 		      "\nd=$(dirname -- \"$t\")\np=$d/.thole-%s\n"
 		      "[ ! -d \"$t\" ] || exit %d\n"
