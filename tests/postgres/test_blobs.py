@@ -420,18 +420,19 @@ class InS3(Blobs):
         self.whole()
 
     def test_many_pages(self):
-        self.s3.page = 2
+        """More pages of the list than one, and more objects than go in one piece (TH_PLACE_REMOVES_MAX)."""
+        self.s3.page = 50
         self.begin(self.s3.url(prefix="a/b"), "--over", "0")
         self.run_big("one")
         key = next(iter(self.s3.objects))
-        for i in range(5):
+        for i in range(201):
             digest = hashlib.sha256(b"%d" % i).hexdigest()
             self.s3.objects[f"{key.rsplit('/', 2)[0]}/{digest[:2]}/{digest}-{i:016x}"] = self.s3.objects[key]
         self.s3.objects["a/b/another"] = self.s3.objects[key]
         self.s3.age(DAY + 60)
-        self.assertEqual(self.clean(), (6, 5, 0, 0))
+        self.assertEqual(self.clean(), (202, 201, 0, 0))
         self.doomed_for(DAY + 60)
-        self.assertEqual(self.clean(), (6, 0, 0, 5))
+        self.assertEqual(self.clean(), (202, 0, 0, 201))
         self.assertEqual(len(self.s3.objects), 2)
         self.reads("one")
 

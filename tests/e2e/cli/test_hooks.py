@@ -234,6 +234,17 @@ class Hooks(house.House):
                 self.assertEqual((self.work / "made.txt").exists(), not fails, answer)
                 self.assertIn("failed", self.guardrails(name)[0]["info"])
 
+    def test_a_model_is_told_so_much_and_no_more(self):
+        for more, tells in ((-4096, True), (0, False)):  # TH_HOOK_ASKED_MAX; the rest of the object takes less than that
+            name = "n%d" % tells
+            written = {"function_call": {"name": "write_file", "arguments": {"path": name, "content": "x" * (256 * 1024 + more)}}}
+            self.hooks(more='{"fail": true}', pre_tool_use=[{"type": "prompt", "prompt": "No files."}])
+            agent = self.folder / "agent.yaml"
+            agent.write_text(agent.read_text().replace("read_file", "write_file"))
+            self.run_rules(self.asked({"decision": "allow"}), {"if": {"turns": {"equals": 0}}, "parts": [written]}, name=name)
+            self.assertEqual((self.work / name).exists(), tells)
+        self.assertIn("a model is told at most 262144 bytes by a hook", self.guardrails(name)[0]["info"]["failed"])
+
     def test_a_model_is_asked_about_all_events(self):
         policy = {"type": "prompt", "prompt": "No files."}
         self.hooks(session_start=[policy], user_prompt_submit=[policy], pre_tool_use=[policy], post_tool_use=[policy], stop=[policy], session_end=[policy])
