@@ -311,7 +311,7 @@ static void *work(void *ctx)
 	return NULL;
 }
 
-void th_pg_clean_start(struct th_postgres *s)
+static void start(struct th_postgres *s)
 {
 	struct th_pg_cleaner *x = &s->cleaner;
 
@@ -321,6 +321,18 @@ void th_pg_clean_start(struct th_postgres *s)
 	x->started = x->stop_fd >= 0 && th_postgres_thread(&x->thread, work, s);
 	if (!x->started)
 		th_fd_close(&x->stop_fd);
+}
+
+enum th_code th_pg_places_know(struct th_postgres *s, struct th_err *err)
+{
+	struct th_pg_places *p = &s->places;
+	enum th_code code = TH_OK;
+
+	if (p->looked_ms == 0 || th_clock_ms() - p->looked_ms > TH_PLACE_LOOK_MS)
+		code = th_pg_places_load(s, &s->writer, p, err);
+	if (code == TH_OK && p->count > 0)
+		start(s);
+	return code;
 }
 
 void th_pg_clean_stop(struct th_postgres *s)

@@ -338,8 +338,9 @@ enum th_code th_postgres_places(struct th_store *store, th_store_place_fn *fn, v
 				struct th_err *err);
 
 /* clean.c */
-/* There is a place: from now on somebody cleans there. */
-void th_pg_clean_start(struct th_postgres *s);
+/* With `writing`: which places there are, looked at from time to time.  Where there is one,
+ * somebody cleans there from now on. */
+TH_NODISCARD enum th_code th_pg_places_know(struct th_postgres *s, struct th_err *err);
 void th_pg_clean_stop(struct th_postgres *s);
 enum th_code th_postgres_clean(struct th_store *store, struct th_clean_report *ret,
 			       struct th_err *err);

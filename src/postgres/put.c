@@ -123,19 +123,6 @@ static bool has_blobs(const struct th_batch *list)
 	return false;
 }
 
-/* Which place it is, looked at from time to time. */
-static enum th_code places_know(struct th_postgres *s, struct th_err *err)
-{
-	struct th_pg_places *p = &s->places;
-	enum th_code code = TH_OK;
-
-	if (p->looked_ms == 0 || th_clock_ms() - p->looked_ms > TH_PLACE_LOOK_MS)
-		code = th_pg_places_load(s, &s->writer, p, err);
-	if (code == TH_OK && p->count > 0)
-		th_pg_clean_start(s);
-	return code;
-}
-
 enum th_code th_pg_puts_make(struct th_postgres *s, const struct th_batch *list, struct th_err *err)
 {
 	struct th_pg_puts *p = &s->puts;
@@ -146,7 +133,7 @@ enum th_code th_pg_puts_make(struct th_postgres *s, const struct th_batch *list,
 	if (!has_blobs(list))
 		return TH_OK;
 	drop_stale(p);
-	code = places_know(s, err);
+	code = th_pg_places_know(s, err);
 	if (code != TH_OK || !s->places.current || th_clock_ms() < p->rest_until_ms)
 		return code;
 	from = p->count;
