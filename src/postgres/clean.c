@@ -138,6 +138,24 @@ static enum th_code spare(struct cleaning *x)
 	return code;
 }
 
+/* So many at a time that who waits for the end of it all does not wait long.  Returns how many. */
+static size_t remove_some(struct cleaning *x, const struct th_str *names, size_t count,
+			  enum th_code *ret_code)
+{
+	struct th_blob_place *p = x->at->place;
+	size_t done = 0;
+
+	while (*ret_code == TH_OK && done < count && !stopped(x)) {
+		size_t some = TH_MIN(count - done, (size_t)TH_PLACE_CALLS_MAX);
+
+		*ret_code = p->kind->remove(p, names + done, some, x->err);
+		x->failed = *ret_code != TH_OK;
+		if (*ret_code == TH_OK)
+			done += some;
+	}
+	return done;
+}
+
 /* A piece; *ret_done: how many. */
 static enum th_code sweep(struct cleaning *x, int *ret_done)
 {
@@ -145,8 +163,7 @@ static enum th_code sweep(struct cleaning *x, int *ret_done)
 	struct th_pq_args gone TH_CLEANUP(th_pq_args_deinit) = { 0 };
 	PGresult *r TH_CLEANUP(th_pq_clearp) = NULL;
 	struct th_str names[TH_PLACE_REMOVES_MAX];
-	struct th_blob_place *p = x->at->place;
-	size_t count = 0;
+	size_t count = 0, done;
 	enum th_code code;
 
 	th_pq_arg_i64(&args, x->at->number);
@@ -160,24 +177,21 @@ static enum th_code sweep(struct cleaning *x, int *ret_done)
 			 &args, &r, x->err);
 	for (int i = 0; i < th_pq_rows(r) && count < TH_PLACE_REMOVES_MAX; i++)
 		if (th_pq_text(r, i, 0, &names[count]) && names[count].len < TH_PLACE_NAME_SIZE &&
-		    names[count].len > 3) {
-			th_pq_array_text(&x->names, names[count]);
+		    names[count].len > 3)
 			count++;
-		}
-	*ret_done = (int)count;
-	if (code == TH_OK && count > 0) {
-		code = p->kind->remove(p, names, count, x->err);
-		x->failed = code != TH_OK;
-	}
+	done = remove_some(x, names, count, &code);
+	for (size_t i = 0; i < done; i++)
+		th_pq_array_text(&x->names, names[i]);
+	*ret_done = (int)done;
 	th_pq_arg_i64(&gone, x->at->number);
 	th_pq_arg_array(&gone, &x->names);
-	if (code == TH_OK && count > 0)
+	if (code == TH_OK && done > 0)
 		code = th_pq_run(x->c,
 				 "DELETE FROM thole.doomed WHERE place = $1 AND object = ANY($2)",
 				 &gone, NULL, x->err);
 	th_pq_array_clear(&x->names);
 	if (code == TH_OK)
-		x->report->removed += count;
+		x->report->removed += done;
 	return code;
 }
 
