@@ -93,9 +93,4 @@ class Alone(house_page.Paged):
 
 
 if __name__ == "__main__":
-    try:
-        server.programs()
-    except server.Missing as e:
-        print(f"not run: {e}")
-        sys.exit(server.SKIP)
-    house_page.main()
+    server.run(house_page.main)

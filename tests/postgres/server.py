@@ -35,6 +35,16 @@ def programs():
     raise Missing("PostgreSQL's server is not installed (in Debian the package postgresql-15)")
 
 
+def run(tests):
+    """A file of tests; not where there is no PostgreSQL."""
+    try:
+        programs()
+    except Missing as e:
+        print(f"not run: {e}")
+        sys.exit(SKIP)
+    tests()
+
+
 def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))

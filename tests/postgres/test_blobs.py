@@ -456,9 +456,4 @@ class InS3(Blobs):
 if __name__ == "__main__":
     if not shutil.which("openssl"):
         sys.exit("openssl is missing")
-    try:
-        server.programs()
-    except server.Missing as e:
-        print(f"not run: {e}")
-        sys.exit(server.SKIP)
-    house.main()
+    server.run(house.main)

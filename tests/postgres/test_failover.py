@@ -282,9 +282,4 @@ class Failover(WithNodes):
 
 
 if __name__ == "__main__":
-    try:
-        server.programs()
-    except server.Missing as e:
-        print(f"not run: {e}")
-        sys.exit(server.SKIP)
-    house.main()
+    server.run(house.main)

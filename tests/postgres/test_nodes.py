@@ -317,9 +317,4 @@ class OverTls(WithNodes):
 
 
 if __name__ == "__main__":
-    try:
-        server.programs()
-    except server.Missing as e:
-        print(f"not run: {e}")
-        sys.exit(server.SKIP)
-    house.main()
+    server.run(house.main)

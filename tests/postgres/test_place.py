@@ -102,9 +102,4 @@ class Placed(WithNodes):
 
 
 if __name__ == "__main__":
-    try:
-        server.programs()
-    except server.Missing as e:
-        print(f"not run: {e}")
-        sys.exit(server.SKIP)
-    house.main()
+    server.run(house.main)

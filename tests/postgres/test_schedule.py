@@ -62,9 +62,4 @@ class Scheduled(WithNodes):
 
 
 if __name__ == "__main__":
-    try:
-        server.programs()
-    except server.Missing as e:
-        print(f"not run: {e}")
-        sys.exit(server.SKIP)
-    house.main()
+    server.run(house.main)

@@ -163,10 +163,11 @@ class House(unittest.TestCase):
     def wait_for(self, what, seconds=20):
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            if what():
-                return
+            said = what()
+            if said:
+                return said
             time.sleep(0.05)
-        self.fail("waited in vain")
+        return self.fail("waited in vain")
 
     def resume_held(self, name, held=None):
         """A process that goes on with a session, and has it (or one that works for it).  To ask who has one is to have it for a

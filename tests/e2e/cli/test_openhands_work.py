@@ -2,7 +2,6 @@
 """thole serve --openhands: what a client does itself in a conversation's folder: commands, files, git."""
 
 import json
-import time
 import unittest
 import urllib.parse
 
@@ -53,18 +52,18 @@ class Work(Faces):
         self.assertNotIn("input", [e["kind"] for e in self.told(c)])
         # Started, and asked for.
         began = self.bash(c, "mkfifo gate; touch begun; read x < gate", "start", timeout=60)
-        self.wait(lambda: (self.workspaces / c["id"] / "begun").exists())
+        self.wait_for(lambda: (self.workspaces / c["id"] / "begun").exists())
         self.assertEqual((began["kind"], began["timeout"]), ("BashCommand", 60))
         self.assertEqual(self.outputs(c, began), [])
         waits, behind = self.bash(c, "touch never", "start"), self.bash(c, "touch later", "start")  # one at a time
         self.good_call("POST", self.path(c, "/bash/bash_commands/%s/stop" % waits["id"]))
         self.assertIn("stopped", self.outputs(c, waits)[0]["stderr"])
         self.good_call("POST", self.path(c, "/bash/bash_commands/%s/stop" % began["id"]))
-        (ended,) = self.wait(lambda: self.outputs(c, began))
+        (ended,) = self.wait_for(lambda: self.outputs(c, began))
         self.assertEqual(ended["exit_code"], -1)
         self.assertIn("stopped", ended["stderr"])
         self.good_call("POST", self.path(c, "/bash/bash_commands/%s/stop" % began["id"]))  # again: nothing
-        self.assertEqual(self.wait(lambda: self.outputs(c, behind))[0]["exit_code"], 0)
+        self.assertEqual(self.wait_for(lambda: self.outputs(c, behind))[0]["exit_code"], 0)
         self.assertEqual([(self.workspaces / c["id"] / name).exists() for name in ("never", "later")], [False, True])
         self.assertEqual(self.good_call("GET", self.path(c, "/bash/bash_events/" + began["id"])), began)
         self.assertEqual(self.good_call("GET", "/api/bash/bash_events/" + ended["id"]), ended)
@@ -92,7 +91,7 @@ class Work(Faces):
         self.begin()
         c = self.create()
         began = self.bash(c, "mkfifo gate; touch begun; read x < gate", "start", timeout=60)
-        self.wait(lambda: (self.workspaces / c["id"] / "begun").exists())
+        self.wait_for(lambda: (self.workspaces / c["id"] / "begun").exists())
         waiting = [self.bash(c, "touch never", "start") for _ in range(3)]
         self.good_call("DELETE", self.path(c))
         items = self.good_call("GET", "/api/bash/bash_events/search?kind__eq=BashOutput&limit=100")["items"]
@@ -103,13 +102,6 @@ class Work(Faces):
     def outputs(self, conversation, command):
         return self.good_call("GET", self.path(conversation, "/bash/bash_events/search?kind__eq=BashOutput&order__gt=-1&command_id__eq="
                                                + command["id"]))["items"]
-
-    def wait(self, holds):
-        until = time.monotonic() + 30
-        while not holds():
-            self.assertLess(time.monotonic(), until)
-            time.sleep(0.02)
-        return holds()
 
     def test_files(self):
         self.begin()
