@@ -42,22 +42,12 @@ static enum th_code chain_event(void *ctx, const struct th_event *ev,
 	return TH_OK;
 }
 
-static const char *row_wrong(const struct th_session_row *row)
-{
-	if (!th_session_id_ok(row->session_id))
-		return "there is no such session id";
-	if (row->head_seq <= row->parent_seq)
-		return "it has no events";
-	return (row->parent_seq > 0) != (row->parent.len > 0) ? "parent and parent_seq do not fit"
-							      : NULL;
-}
-
 /* Its row and its own events. */
 static enum th_code check_session(struct th_postgres *s, const struct th_session_row *row,
 				  struct th_err *err)
 {
 	struct chain c = { .s = s, .id = row->session_id };
-	const char *bad = row_wrong(row);
+	const char *bad = th_verify_row(row);
 	enum th_code code = TH_OK;
 
 	if (bad)

@@ -71,7 +71,7 @@ static enum th_code walk_rows(struct th_check *v, struct th_str id, struct th_di
 		if (status == 1)
 			bad = th_session_column(st, &r);
 		if (status == 1 && !bad)
-			bad = th_check_row(&r.row);
+			bad = th_verify_row(&r.row);
 		if (status == 1 && !bad)
 			code = th_recent_patch(v->db, &r, v->err);
 		if (code != TH_OK)

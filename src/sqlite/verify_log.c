@@ -99,16 +99,6 @@ enum th_code th_check_stopped(struct th_check *v, int status, const char *table,
 
 /* ---- sessions ---- */
 
-const char *th_check_row(const struct th_session_row *row)
-{
-	if (!th_session_id_ok(row->session_id))
-		return "there is no such session id";
-	if (row->head_seq <= row->parent_seq)
-		return "it has no events";
-	return (row->parent_seq > 0) != (row->parent.len > 0) ? "parent and parent_seq do not fit"
-							      : NULL;
-}
-
 /* `newer`: how many rows it was newer than. */
 static enum th_code check_recent(struct th_check *v, size_t newer)
 {
@@ -145,7 +135,7 @@ enum th_code th_check_sessions(struct th_check *v)
 		const char *bad = th_session_column(st, &r);
 
 		if (!bad)
-			bad = th_check_row(&r.row);
+			bad = th_verify_row(&r.row);
 		if (!bad && r.number <= number)
 			bad = "column number is not what was written";
 		if (bad) {

@@ -42,8 +42,6 @@ TH_NODISCARD enum th_code th_check_index(struct th_check *v); /* by id, when all
 void th_check_forks(struct th_check *v);
 TH_NODISCARD enum th_code th_check_events(struct th_check *v);
 void th_check_heads(struct th_check *v);
-/* What is wrong with a row in itself; NULL: nothing. */
-const char *th_check_row(const struct th_session_row *row);
 void th_check_blame(struct th_check *v, struct th_str id, const char *what);
 /* SQLite itself found the file wrong while it read a table, or it could not be read. */
 TH_NODISCARD enum th_code th_check_stopped(struct th_check *v, int status, const char *table,

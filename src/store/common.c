@@ -333,3 +333,13 @@ void th_verify_blame(struct th_verify_report *r, const char *table, const char *
 	va_end(ap);
 	r->what[th_utf8_valid(th_str_of(r->what))] = 0;
 }
+
+const char *th_verify_row(const struct th_session_row *row)
+{
+	if (!th_session_id_ok(row->session_id))
+		return "there is no such session id";
+	if (row->head_seq <= row->parent_seq)
+		return "it has no events";
+	return (row->parent_seq > 0) != (row->parent.len > 0) ? "parent and parent_seq do not fit"
+							      : NULL;
+}

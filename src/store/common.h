@@ -58,6 +58,8 @@ enum th_code th_release_alone(struct th_store *store, struct th_str id, int64_t 
 TH_PRINTF(4, 5)
 void th_verify_blame(struct th_verify_report *r, const char *table, const char *key,
 		     const char *what, ...);
+/* What is wrong with a session's row in itself; NULL: nothing. */
+const char *th_verify_row(const struct th_session_row *row);
 struct th_shown th_session_key(struct th_str session_id); /* "session a1" */
 struct th_shown th_event_key(struct th_str session_id, uint64_t seq);
 
