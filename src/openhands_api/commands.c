@@ -150,12 +150,19 @@ static void on_gone(struct th_access *a)
 	c->access = NULL; /* it goes on */
 }
 
+/* 0: it is no number. */
+static int64_t seconds_of(const struct th_json *v)
+{
+	return th_json_get_int(v, "timeout",
+			       th_json_is_null(th_json_get(v, "timeout")) ? SECONDS_DEFAULT : 0);
+}
+
 static struct th_oh_command *command_new(struct th_access *a, const struct th_json *v)
 {
 	struct th_oh_command *c = th_alloc(sizeof(*c));
 
 	*c = (struct th_oh_command){ .o = a->server->openhands,
-				     .seconds = th_json_get_int(v, "timeout", SECONDS_DEFAULT),
+				     .seconds = seconds_of(v),
 				     .began_ms = (int64_t)th_clock_wall_ms(),
 				     .command = TH_BUF_INIT(TH_COMMAND_SIZE_MAX),
 				     .cwd = TH_BUF_INIT(TH_PATH_LEN_MAX),
@@ -228,7 +235,7 @@ static void look_at(struct th_access *a, th_after_fn *fn)
 	struct th_buf folder TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_PATH_LEN_MAX);
 	const struct th_json *v = doc ? th_json_root(doc) : NULL;
 	struct th_str command = th_json_get_str(v, "command");
-	int64_t seconds = th_json_get_int(v, "timeout", SECONDS_DEFAULT);
+	int64_t seconds = seconds_of(v);
 
 	if (!doc)
 		return;

@@ -286,7 +286,7 @@ static void change(struct th_access *a, const char *session, int status)
 	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
 	const struct th_json *v = doc ? th_json_root(doc) : NULL, *tags = th_json_get(v, "tags");
 	struct th_str title = th_json_get_str(v, "title");
-	bool tagged = !th_json_is_null(tags);
+	bool tagged = !th_json_is_null(tags), titled = !th_json_is_null(th_json_get(v, "title"));
 	const char *text;
 
 	(void)session;
@@ -295,7 +295,7 @@ static void change(struct th_access *a, const char *session, int status)
 		return;
 	th_arena_init(&memory, TH_SERVE_SMALL_MAX);
 	text = title.len ? th_arena_cstr(&memory, th_str_trim(title)) : NULL;
-	if ((title.ptr && (!text || !text[0])) || th_oh_tags_fault(tags))
+	if ((titled && (!text || !text[0])) || th_oh_tags_fault(tags))
 		th_access_fail(a, 422, NULL, "%s",
 			       th_oh_tags_fault(tags) ?: "title is a text that says something");
 	else if (!text && !tagged)

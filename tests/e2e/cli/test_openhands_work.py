@@ -44,7 +44,7 @@ class Work(Faces):
             self.bash(None, "pwd", status=422 if where["cwd"] == "/" else 200, **where)
         self.bash(None, "pwd", status=422)
         self.bash(c, "pwd", status=422, cwd="/etc")
-        for wrong in ({"command": ""}, {"command": "a\0b"}, {"timeout": 0}):
+        for wrong in ({"command": ""}, {"command": "a\0b"}, {"timeout": 0}, {"timeout": "1"}, {"timeout": 1.5}):
             self.bash(c, wrong.pop("command", "true"), status=422, **wrong)
         # It is a person's act in the log, and in the folder's sandbox.
         self.assertGreaterEqual(self.kinds(c).count("input"), 4)
