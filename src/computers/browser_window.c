@@ -52,8 +52,8 @@ static void drop(struct window *w)
 	w->browser = th_browser_free(w->browser);
 }
 
-/* Something of it has come while nobody asked it: tabs that a person opens wait for us.  That it has
- * ended is no fault of whoever waits for the desktop. */
+/* Something of it has come while nobody asked it: tabs that a person opens wait for us.  That it
+ * has ended is no fault of whoever waits for the desktop. */
 static enum th_code serve(struct th_x11_beside *beside, struct th_err *err)
 {
 	struct window *w = TH_CONTAINER_OF(beside, struct window, beside);
