@@ -63,6 +63,9 @@ class Terminals(serving.Served):
     def events(self):
         return [json.loads(line) for line in self.good("log", "t", "--json").out.splitlines()]
 
+    def count(self, kind):
+        return sum(e["kind"] == kind for e in self.events())
+
     def go(self, name="go"):
         (self.work / "t" / name).write_text("")
 
@@ -114,6 +117,10 @@ class Terminals(serving.Served):
         view.type("C-c")
         # What is typed before that has ended it is for it, and not run.
         self.wait_for(lambda: view.type("touch back") or (self.work / "t" / "back").exists())
+        # All of them are there (what is refused says so behind them) and have ended: else the next line is for one of them, too.
+        view.type("")
+        view.until(is_type("refused"))
+        self.wait_for(lambda: self.count("input") == self.count("input_done"))
         # The last of them has ended before the agent goes on.
         view.type("echo $((40 + 2)) is all")
         view.until_text("42 is all")
