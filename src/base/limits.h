@@ -588,6 +588,9 @@
 #define TH_SERVE_LEASE_GONE_MS 5000 /* and from the end of his socket */
 #define TH_SERVE_INPUTS_MAX 512     /* actions of a person that wait */
 #define TH_SERVE_QUEUE_MAX 32       /* responses asked for on one WebSocket that wait */
+#define TH_SERVE_LANES_MAX 16       /* streams of one WebSocket that have something to do */
+#define TH_SERVE_STREAM_ID_MAX 64   /* the name of one */
+#define TH_SERVE_STEERS_MAX 16      /* of one response, until they are written */
 #define TH_CONVERSATION_SIZE_MAX (256 * TH_MIB)   /* a session as events of OpenHands, in memory */
 #define TH_SERVE_OPENHANDS_HELD_MAX (64 * TH_MIB) /* of all of these that nobody reads just now */
 #define TH_SERVE_OPENHANDS_PAGE_MAX 100           /* events, or conversations, of one answer */
@@ -620,6 +623,8 @@
 #define TH_SERVE_PAIR_KEY_MAX 64
 #define TH_SERVE_PAIR_VALUE_MAX 512
 #define TH_SERVE_GIVEN_ITEMS_MAX 20      /* added to a conversation at once */
+#define TH_SERVE_REMOVED_ITEMS_MAX 256   /* taken out of one conversation */
+#define TH_SERVE_STAYS_MAX (32 * TH_KIB) /* messages that a compaction leaves as they are */
 #define TH_SERVE_JSON_MAX (16 * TH_MIB)  /* body of most requests */
 #define TH_SERVE_SMALL_MAX (64 * TH_KIB) /* body of a request that says little */
 #define TH_SERVE_RATE_USERS_MAX 10000    /* users, or addresses, whose requests are counted */

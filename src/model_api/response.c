@@ -22,6 +22,8 @@ void th_response_free(struct th_response *p)
 	free(p->functions);
 	free(p->echo);
 	free(p->items);
+	free(p->stays);
+	free(p->summary);
 	th_buf_deinit(&p->shown.text);
 	free(p);
 }
@@ -117,6 +119,12 @@ static void finish(struct th_response *p)
 {
 	struct th_server *server = p->server;
 
+	if (p->face->put && !p->put && p->reply.status == TH_REPLY_COMPLETED) {
+		p->put = true;
+		p->reply.status = TH_REPLY_RUNNING;
+		if (p->face->put(p))
+			return;
+	}
 	p->over = true;
 	if (p->hub && p->reply.status == TH_REPLY_PARKED)
 		p->hub->parked_ms = th_loop_now_ms(server->loop) ?: 1;
@@ -312,6 +320,8 @@ static void on_note(struct th_listener *l, const struct thole_note *note)
 	if (!on_answer(p, thole_note_name(note)))
 		return;
 	th_reply_event(&p->reply, th_str_of(thole_note_json(note)));
+	if (p->put)
+		p->face->event(p, thole_note_name(note), th_str_of(thole_note_json(note)));
 	if (p->empty && p->reply.status == TH_REPLY_RUNNING)
 		p->reply.status = TH_REPLY_COMPLETED;
 	th_response_started(p);

@@ -33,7 +33,13 @@ struct th_face {
 	void (*fail)(struct th_access *a, int status, const char *code, const char *param,
 		     const char *message);    /* `code`, `param`: may be NULL */
 	void (*again)(struct th_response *p); /* the model begins its answer anew; may be NULL */
-	bool tells_failure;                   /* `print` can say that the run failed */
+	/* Of one whose input is only put there, for what else is done with it; all three or none.
+	 * `items`: what its session gets, a JSON list.  `put`: it has them; false: the response is
+	 * over, and has its status.  `event`: one that came after that. */
+	void (*said)(struct th_response *p, struct th_str items);
+	bool (*put)(struct th_response *p);
+	void (*event)(struct th_response *p, const char *kind, struct th_str json);
+	bool tells_failure; /* `print` can say that the run failed */
 	bool tells_whole;   /* `item` has the text that was told in pieces once more */
 	bool tells_waiting; /* it has items that ask for a person's decision */
 };
@@ -67,6 +73,7 @@ struct th_response {
 	char name[TH_RESPONSE_NAME_MAX]; /* its id */
 	char previous[TH_RESPONSE_NAME_MAX];
 	char *items;                            /* that its session is still to get; or NULL */
+	char *stays, *summary;                  /* of a compaction; or NULL */
 	void (*on_over)(struct th_response *p); /* it ends; may be NULL */
 	void *over_ctx;
 	char *echo;       /* the members of its request that its object repeats */
@@ -75,6 +82,7 @@ struct th_response {
 	uint64_t after; /* its events come behind this one */
 	bool stream, background, store, began, over, socket;
 	bool warm;      /* its input is only put there, and nothing is asked */
+	bool put;       /* that is done, and its face does something else with it */
 	bool empty;     /* warm, and there is nothing to put */
 	bool caught_up; /* the log had a part of it already when it was made */
 	char conversation[TH_RESPONSE_NAME_MAX]; /* that it is of; may be empty */
@@ -89,7 +97,13 @@ struct th_response {
 	size_t told; /* items of the reply */
 };
 
-extern const struct th_face th_face_responses, th_face_chat, th_face_messages;
+extern const struct th_face th_face_responses, th_face_chat, th_face_messages, th_face_compaction;
+
+/* Its requests have the members of the Responses API. */
+static inline bool th_face_is_responses(const struct th_face *f)
+{
+	return f == &th_face_responses || f == &th_face_compaction;
+}
 
 /* A frame of its stream: `event` NULL: none is named. */
 void th_response_send(struct th_response *p, const char *event, struct th_str json);

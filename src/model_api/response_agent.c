@@ -51,7 +51,7 @@ static bool check_metadata(struct th_making *m)
 	    th_json_is_null(v) || (th_json_is_object(v) && th_json_count(v) <= TH_SERVE_PAIRS_MAX);
 
 	/* Another API's metadata has members of its own. */
-	if (m->face != &th_face_responses)
+	if (!th_face_is_responses(m->face))
 		return true;
 	while (good && th_json_next(&it))
 		good = it.key.len <= TH_SERVE_PAIR_KEY_MAX && th_json_type(it.val) == TH_JSON_STR &&

@@ -13,7 +13,7 @@
 static bool put_item(struct th_making *m, const struct th_json *item, bool looked_up,
 		     struct th_jw *w);
 
-/* What th_v1_responses_compact made of a conversation, or the client himself: his items, as in any
+/* What a compaction made of a conversation (compaction.c), or the client himself: items, as in any
  * request.  One in another takes a third more room, so they are not deep. */
 static bool put_packed(struct th_making *m, struct th_str packed, struct th_jw *w)
 {
@@ -157,7 +157,7 @@ static bool put_item(struct th_making *m, const struct th_json *item, bool looke
 		return true;
 	if (!looked_up && (has_kept_part(th_json_get(item, "content")) ||
 			   has_kept_part(th_json_get(item, "output")))) {
-		m->fault->param = m->face == &th_face_responses ? "input" : "messages";
+		m->fault->param = th_face_is_responses(m->face) ? "input" : "messages";
 		return th_response_fault(m->fault, 400, "invalid_value",
 					 "a picture is a part of type input_image with an "
 					 "image_url (image with a source of base64 or url in "
@@ -230,7 +230,9 @@ void th_making_put_instructions(struct th_making *m, struct th_jw *w)
 {
 	struct th_str text = th_json_get_str(m->u, "instructions");
 
-	if (!text.len || !th_served_find(&m->server->agents, th_json_get_str(m->u, "model")))
+	/* What a compaction gives has none: they come with each request. */
+	if (!text.len || m->face->put ||
+	    !th_served_find(&m->server->agents, th_json_get_str(m->u, "model")))
 		return;
 	th_jw_object(w);
 	th_jw_kstr(w, "type", TH_STR("message"));

@@ -23,6 +23,7 @@ static const struct th_wire *wire_of(const char *name)
 static bool read_body(struct th_making *m, struct th_str body)
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
+	bool puts = m->face->put != NULL; /* its session is gone with its answer */
 	struct th_err err = {};
 
 	if (th_json_parse(body, &m->body, &err) != TH_OK)
@@ -38,9 +39,10 @@ static bool read_body(struct th_making *m, struct th_str body)
 	if (th_json_parse(th_buf_str(&text), &m->unified, &err) != TH_OK)
 		return th_response_fault(m->fault, 500, NULL, "%s", err.msg);
 	m->u = th_json_root(m->unified);
-	m->store = th_json_bool(th_json_get(m->b, "store"), true);
-	m->background = th_json_bool(th_json_get(m->b, "background"), false) && !m->p->socket;
-	m->warm = m->p->socket && !th_json_bool(th_json_get(m->b, "generate"), true);
+	m->store = !puts && th_json_bool(th_json_get(m->b, "store"), true);
+	m->background =
+	    !puts && th_json_bool(th_json_get(m->b, "background"), false) && !m->p->socket;
+	m->warm = puts || (m->p->socket && !th_json_bool(th_json_get(m->b, "generate"), true));
 	if (m->background && !m->store)
 		return th_response_fault(m->fault, 400, NULL, "background needs store to be true");
 	return true;
@@ -178,7 +180,7 @@ static bool check_supported(struct th_making *m)
 		return th_response_fault(m->fault, 400, "unsupported_parameter",
 					 "n is 1: a request is answered once");
 	}
-	return (m->face != &th_face_responses || check_words(m)) && (served || check_choice(m));
+	return (!th_face_is_responses(m->face) || check_words(m)) && (served || check_choice(m));
 }
 
 void th_response_before(struct th_str body, struct th_buf *out)
@@ -212,8 +214,8 @@ static bool begin(struct th_making *m)
 				 ? th_json_str(conversation)
 				 : th_json_get_str(conversation, "id");
 
-	if (th_json_is_null(conversation) || m->face != &th_face_responses)
-		return before.len && m->face == &th_face_responses ? begin_after(m, before)
+	if (th_json_is_null(conversation) || !th_face_is_responses(m->face))
+		return before.len && th_face_is_responses(m->face) ? begin_after(m, before)
 								   : th_making_fresh(m);
 	if (before.len) {
 		m->fault->param = "conversation";
@@ -286,12 +288,15 @@ bool th_response_make(struct th_access *a, const struct th_order *order, struct 
 	       th_making_read_items(&m);
 	if (good) {
 		take_echo(&m);
-		m.p->stream = order->socket || th_json_bool(th_json_get(m.b, "stream"), false);
+		m.p->stream = order->socket ||
+			      (!m.face->put && th_json_bool(th_json_get(m.b, "stream"), false));
 		m.p->warm = m.warm;
 		good = begin(&m);
 	}
 	if (good) {
 		a->server->metrics.responses_begun++;
+		if (m.face->said)
+			m.face->said(m.p, th_buf_str(&m.said));
 		if (ret)
 			*ret = m.p;
 		if (m.p->caught_up) {

@@ -8,12 +8,12 @@
 #include "server/fleet.h"
 
 /* False: something is to be read first, and it is made again then. */
-static bool make(struct th_access *a, struct th_stored *before, const struct thole_error *lost)
+static bool make(struct th_access *a, const struct th_face *face, struct th_stored *before,
+		 const struct thole_error *lost)
 {
-	const struct th_order order = { .face = &th_face_responses,
-					.body = th_http_body(a->request),
-					.before = before,
-					.lost = lost };
+	const struct th_order order = {
+		.face = face, .body = th_http_body(a->request), .before = before, .lost = lost
+	};
 	struct th_response_fault fault;
 
 	if (!th_response_make(a, &order, NULL, &fault) && !fault.pending &&
@@ -25,6 +25,7 @@ static bool make(struct th_access *a, struct th_stored *before, const struct tho
 /* A request that waits until the response that it goes on from was read. */
 struct going_on {
 	struct th_access *access;
+	const struct th_face *face;
 	struct th_stored before;
 	struct thole_error lost; /* why it could not be */
 	struct th_stored_load *load;
@@ -59,7 +60,7 @@ static void make_it(struct th_access *a)
 	a->ctx = NULL; /* of who answers */
 	a->gone = NULL;
 	a->reads = false;
-	if (make(a, &g->before, g->lost.code ? &g->lost : NULL))
+	if (make(a, g->face, &g->before, g->lost.code ? &g->lost : NULL))
 		going_on_free(g);
 	else
 		going_on_wait(g);
@@ -76,7 +77,7 @@ static void on_before(void *ctx, const struct thole_error *err)
 	make_it(g->access);
 }
 
-void th_v1_responses_create(struct th_access *a)
+static void create(struct th_access *a, const struct th_face *face)
 {
 	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct going_on *g;
@@ -86,15 +87,25 @@ void th_v1_responses_create(struct th_access *a)
 		return;
 	th_response_before(th_http_body(a->request), &name);
 	if (!name.len) {
-		(void)make(a, NULL, NULL);
+		(void)make(a, face, NULL, NULL);
 		return;
 	}
 	g = th_alloc(sizeof(*g));
-	*g = (struct going_on){ .access = a };
+	*g = (struct going_on){ .access = a, .face = face };
 	going_on_wait(g);
 	if (th_stored_load_start(a->server, a->user, th_buf_str(&name), &g->before, on_before, g,
 				 &g->load, &err) != 0)
 		on_before(g, &err);
+}
+
+void th_v1_responses_create(struct th_access *a)
+{
+	create(a, &th_face_responses);
+}
+
+void th_v1_responses_compact(struct th_access *a)
+{
+	create(a, &th_face_compaction);
 }
 
 /* About four bytes to a token: what no model's own count can be is said at once. */
@@ -120,52 +131,6 @@ void th_v1_responses_tokens(struct th_access *a)
 void th_v1_messages_tokens(struct th_access *a)
 {
 	answer_tokens(a, "");
-}
-
-/* The conversation as one item, which this server reads again: nothing of it is lost. */
-void th_v1_responses_compact(struct th_access *a)
-{
-	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
-	struct th_buf items TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
-	struct th_buf packed TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
-	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = th_access_body(a);
-	const struct th_json *input;
-	struct th_uuid made = th_uuid_now();
-	char id[TH_UUID_TEXT_SIZE + 1];
-	struct th_jw w = th_jw(&items);
-
-	if (!doc)
-		return;
-	input = th_json_get(th_json_root(doc), "input");
-	if (!th_json_get_str(th_json_root(doc), "model").len) {
-		th_access_fail(a, 400, "missing_required_parameter", "model is missing");
-		return;
-	}
-	if (th_json_is_array(input)) {
-		th_jw_json(&w, input);
-	} else {
-		th_jw_array(&w);
-		th_jw_object(&w);
-		th_jw_kstr(&w, "type", TH_STR("message"));
-		th_jw_kstr(&w, "role", TH_STR("user"));
-		th_jw_kstr(&w, "content", th_json_str(input));
-		th_jw_object_end(&w);
-		th_jw_array_end(&w);
-	}
-	th_base64_encode(&packed, items.ptr, items.len);
-	th_uuid_text(&made, id);
-	th_buf_printf(
-	    &json,
-	    "{\"id\":\"resp_%s\",\"object\":\"response.compaction\",\"created_at\":%lld,"
-	    "\"output\":[{\"type\":\"compaction\",\"id\":\"cmp_%s\",\"encrypted_content\":"
-	    "\"",
-	    id, (long long)(th_clock_wall_ms() / 1000), id);
-	th_buf_add(&json, th_buf_str(&packed));
-	th_buf_add_cstr(&json, "\"}],\"usage\":{\"input_tokens\":0,\"input_tokens_details\":"
-			       "{\"cached_tokens\":0},\"output_tokens\":0,"
-			       "\"output_tokens_details\":{\"reasoning_tokens\":0},"
-			       "\"total_tokens\":0}}");
-	th_access_json(a, 200, &json);
 }
 
 static void put_model(struct th_jw *w, struct th_str name)

@@ -115,7 +115,7 @@ bool th_making_fresh(struct th_making *m)
 	th_making_put_instructions(m, &w);
 	th_making_put_items(m, &w);
 	th_jw_array_end(&w);
-	if (m->said.len <= 2 && !m->warm) {
+	if (m->said.len <= 2 && (!m->warm || m->face->put)) {
 		m->fault->param = "input";
 		return th_response_fault(m->fault, 400, "missing_required_parameter",
 					 "input is missing");

@@ -13,7 +13,7 @@ static const struct th_route routes[] = {
 	{ "POST", "/v1/responses", TH_SCOPE_RUN, th_v1_responses_create, TH_HTTP1_BODY_MAX, NULL, "OpenAI's Responses API: runs an agent", NULL },
 	{ "GET", "/v1/responses", TH_SCOPE_RUN, th_v1_responses_socket, 0, NULL, "the same over a WebSocket", NULL },
 	{ "POST", "/v1/responses/input_tokens", TH_SCOPE_READ, th_v1_responses_tokens, TH_HTTP1_BODY_MAX, NULL, "about how many tokens a request has", NULL },
-	{ "POST", "/v1/responses/compact", TH_SCOPE_RUN, th_v1_responses_compact, TH_HTTP1_BODY_MAX, NULL, "a conversation as one item, to begin another with", NULL },
+	{ "POST", "/v1/responses/compact", TH_SCOPE_RUN, th_v1_responses_compact, TH_HTTP1_BODY_MAX, NULL, "a conversation made shorter by its model, to go on from", NULL },
 	{ "GET", "/v1/responses/{id}", TH_SCOPE_READ, th_v1_responses_get, 0, NULL, "a response; stream, starting_after", NULL },
 	{ "DELETE", "/v1/responses/{id}", TH_SCOPE_RUN, th_v1_responses_delete, 0, NULL, "deletes it, and its session where it is all of that", NULL },
 	{ "POST", "/v1/responses/{id}/cancel", TH_SCOPE_RUN, th_v1_responses_cancel, SMALL, NULL, "stops one that runs in the background", NULL },

@@ -464,20 +464,65 @@ class Responses(Face):
                           ("document", {"type": "base64", "media_type": "application/pdf", "data": file.split(",")[1]})])
 
 
+    def compact(self, status=200, **body):
+        body.setdefault("model", "gpt-5.4")
+        return self.good_call("POST", "/v1/responses/compact", body, status=status)
+
+    def texts_of(self, response):
+        """What its session began with."""
+        return [i["content"] if isinstance(i["content"], str) else i["content"][0]["text"] for i in self.log_of(response)[1]["data"]["items"]]
+
     def test_a_compaction(self):
-        self.begin([{"text": "On it goes."}], [{"text": "And on."}])
-        made = self.good_call("POST", "/v1/responses/compact", {"model": "gpt-5.4", "input": [{"role": "user", "content": "Remember 7."}]})
-        self.assertEqual((made["object"], made["output"][-1]["type"]), ("response.compaction", "compaction"))
-        self.good_call("POST", "/v1/responses/compact", {"input": "x"}, status=400)
+        """The model's summary takes the place of all but what others said."""
+        self.begin([{"text": "Seven, it was."}], [{"text": "Seven, and I looked."}])
+        looked = [{"role": "user", "content": "Remember 7."}, {"type": "function_call", "call_id": "c", "name": "look", "arguments": "{}"},
+                  {"type": "function_call_output", "call_id": "c", "output": "a long result"}, {"role": "developer", "content": "Be brief."}]
+        made = self.compact(input=looked, instructions="Count.")
+        self.assertEqual((made["object"], [i["type"] for i in made["output"]]), ("response.compaction", ["message", "message", "compaction"]))
+        self.assertEqual([(i["role"], i["content"][0]["text"]) for i in made["output"][:-1]], [("user", "Remember 7."), ("developer", "Be brief.")])
+        self.assertEqual(len({i["id"] for i in made["output"]}), 3)
+        self.assertGreater(made["usage"]["input_tokens"] * made["usage"]["output_tokens"], 0)
+        sent = self.sent()
+        self.assertEqual((sent["instructions"], sent["input"][2]["output"]), ("Count.", "a long result"))
+        self.assertIn("is replaced by what you answer now", json.dumps(sent["input"][-1]))
+        self.assertEqual(self.call("GET", "/v1/responses/" + made["id"]).status, 404)
         one = self.respond(input=made["output"] + [{"role": "user", "content": "Go on."}])
-        self.assertEqual([i["content"] for i in self.log_of(one)[1]["data"]["items"]], ["Remember 7.", "Go on."])
-        # One is made of another; and one that a client made himself names no picture of the store.
-        again = self.good_call("POST", "/v1/responses/compact", {"model": "gpt-5.4", "input": made["output"] + [{"role": "user", "content": "And 8."}]})
-        two = self.respond(input=again["output"] + [{"role": "user", "content": "Go on."}])
-        self.assertEqual([i["content"] for i in self.log_of(two)[1]["data"]["items"]], ["Remember 7.", "And 8.", "Go on."])
+        summary = "[What was said before, summed up:]\nSeven, and I looked."
+        self.assertEqual(self.texts_of(one), ["Remember 7.", "Be brief.", summary, "Go on."])
+        # Of a response, too; and a summary is summed up with the rest.
+        again = self.compact(previous_response_id=one["id"])
+        self.assertEqual([i["content"][0]["text"] for i in again["output"][:-1]], ["Remember 7.", "Be brief.", "Go on."])
+        self.assertEqual(self.good_call("GET", "/v1/responses/" + one["id"])["output"], one["output"])
+        # The sessions go with the answers; what they used stays.
+        self.wait_for(lambda: len(self.good_call("GET", "/api/sessions")["sessions"]) == 1)
+
+    def test_a_compaction_that_cannot_be(self):
+        self.begin([{"text": "Short."}])
+        for body, status in (({"model": None}, 400), ({"input": None}, 400), ({"input": []}, 400), ({"model": "none"}, 404),
+                             ({"previous_response_id": "resp_none"}, 400), ({"conversation": "conv_1"}, 404)):
+            self.compact(status=status, **dict({"input": "x"}, **body))
+        # The model that cannot be asked any more is said, and there is no session of it.
+        self.standin.end()
+        self.assertIn("message", self.compact(status=502, input="x")["error"])
+        self.wait_for(lambda: not self.good_call("GET", "/api/sessions")["sessions"])
+
+    def test_what_a_compaction_leaves_as_it_is(self):
+        """The newest messages, TH_SERVE_STAYS_MAX bytes of them as JSON."""
+        self.begin([{"text": "Short."}])
+        size = 32 * 1024
+        item = lambda n, length: {"type": "message", "role": "user", "content": n * (length - len('{"type":"message","role":"user","content":""}'))}
+        for lengths, stay in (((size // 2, size // 2), "ab"), ((size // 2, size // 2 + 1), "b"), ((100, size), "b"), ((100, size + 1), "a")):
+            made = self.compact(input=[item(n, length) for n, length in zip("ab", lengths)])
+            self.assertEqual("".join(i["content"][0]["text"][0] for i in made["output"][:-1]), stay, lengths)
+
+    def test_a_compaction_of_a_client_s_own(self):
+        """What it packed itself is items as in any request."""
+        self.begin([{"text": "On it goes."}])
+        pack = lambda items: {"type": "compaction", "encrypted_content": base64.b64encode(json.dumps(items).encode()).decode()}
+        one = self.respond(input=[pack([{"role": "user", "content": "Remember 7."}]), {"role": "user", "content": "Go on."}])
+        self.assertEqual(self.texts_of(one), ["Remember 7.", "Go on."])
         item = {"role": "user", "content": [{"type": "image", "blob": "0" * 64, "media_type": "image/png"}]}
-        packed = base64.b64encode(json.dumps([item]).encode()).decode()
-        refused = self.respond(status=400, input=[{"type": "compaction", "encrypted_content": packed}])
+        refused = self.respond(status=400, input=[pack([item])])
         self.assertIn("input_image", refused["error"]["message"])
 
     def test_a_history_with_phases(self):
