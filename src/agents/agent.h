@@ -79,7 +79,7 @@ struct th_agent_model_settings {
 	struct th_str previous_response_id, conversation;
 	struct th_str parallel_tool_calls; /* "true", "false"; empty: nothing is said */
 	/* Raw objects, of `model` alone: a fallback's server may know neither.  See
-	 * providers/frame.h.
+	 * model_wire/frame.h.
 	 */
 	struct th_str extra_body, extra_headers;
 };
@@ -94,7 +94,7 @@ enum th_history_provider_state { TH_HISTORY_FULL, TH_HISTORY_PREVIOUS };
 TH_STRUCT(agent_limits)
 TH_STRUCT(agent_computer)
 
-/* id, name in files, events and questions: what code may watch (driver/hooks.c). */
+/* id, name in files, events and questions: what code may watch (guards/hooks.c). */
 #define TH_HOOKS(X)                 \
 	X(AGENT_START, agent_start) \
 	X(AGENT_END, agent_end)     \
@@ -164,7 +164,7 @@ enum th_guard_stage { TH_GUARD_STAGES(X) TH_GUARD_STAGE_COUNT };
 const char *th_guard_stage_name(enum th_guard_stage s);
 int th_guard_stage_find(struct th_str name); /* or -1 */
 
-/* A check that code makes (driver/callbacks.h): by its name there. */
+/* A check that code makes (live/callbacks.h): by its name there. */
 struct th_agent_guardrail {
 	struct th_str name;
 	int64_t stage;        /* enum th_guard_stage */

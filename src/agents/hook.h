@@ -10,7 +10,7 @@
  * answer is as such an object.
  *
  * Here is what is pure: reading them, which tools one looks at, what one is given, and what its
- * end means.  The fold waits for them as for guardrails (agents/team.h); driver/program.c runs
+ * end means.  The fold waits for them as for guardrails (agents/team.h); guards/program.c runs
  *them.
  */
 #ifndef TH_AGENTS_HOOK_H

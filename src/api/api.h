@@ -238,7 +238,7 @@ struct thole_call {
 	uint64_t started_ms;
 	struct th_timer timer;
 	size_t notes; /* that are about it */
-	bool is_ask;  /* not a tool's, but a question of this kind (driver/callbacks.h) */
+	bool is_ask;  /* not a tool's, but a question of this kind (live/callbacks.h) */
 	enum th_ask_kind ask;
 	bool given; /* the program has it, or had it */
 	bool over;  /* was answered, and that is done with */

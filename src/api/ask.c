@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ask.c - a question to the session's model beside its history (driver/ask.h). */
+/* ask.c - a question to the session's model beside its history (side_models/ask.h). */
 #include "api/api.h"
 
 static void on_asked(void *ctx, struct th_str answer, const struct th_err *err)

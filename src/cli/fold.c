@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 #include "cli/services.h"
 #include "core/session.h"
-#include "driver/history.h"
+#include "history/history.h"
 #include "io/files.h"
 #include "profiles/user_profiles.h"
 

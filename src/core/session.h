@@ -11,7 +11,7 @@
  *
  * The session keeps numbers and the open calls of the current answer, not the
  * history: that stays in the log (and, rendered for a provider, in
- * driver/history.c).  No I/O, clock or randomness: times come with the events.
+ * history/history.c).  No I/O, clock or randomness: times come with the events.
  */
 #ifndef TH_CORE_SESSION_H
 #define TH_CORE_SESSION_H

@@ -3,7 +3,7 @@
  * side.h - requests to models beside the turns of a session: who makes them,
  * and what they have cost.  The event that needed the answer records the cost,
  * as a JSON object with the members below; the fold has a line for each kind.
- * Who sends them: driver/side_request.h.
+ * Who sends them: live/side_request.h.
  */
 #ifndef TH_CORE_SIDE_H
 #define TH_CORE_SIDE_H

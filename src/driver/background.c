@@ -11,8 +11,8 @@
  */
 #include "driver/background.h"
 
-#include "driver/log.h"
-#include "providers/frame.h"
+#include "live/log.h"
+#include "model_wire/frame.h"
 
 #define END_MS 10000
 

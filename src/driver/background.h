@@ -5,7 +5,7 @@
 #ifndef TH_DRIVER_BACKGROUND_H
 #define TH_DRIVER_BACKGROUND_H
 
-#include "driver/live.h"
+#include "live/live.h"
 
 bool th_live_background(const struct th_live *l);
 /* Writes MODEL_STARTED, once. */

@@ -7,27 +7,28 @@
 #include "base/text.h"
 #include "core/policy.h"
 #include "dialects/actions.h"
-#include "driver/analyse.h"
 #include "driver/delegate.h"
-#include "driver/ground.h"
+#include "driver/driver.h"
 #include "driver/host.h"
-#include "driver/log.h"
 #include "driver/marks.h"
-#include "driver/mcp.h"
-#include "driver/mcp_asks.h"
-#include "driver/mcp_sample.h"
-#include "driver/mcp_tools.h"
 #include "driver/observation.h"
-#include "driver/origin.h"
-#include "driver/pending_callback.h"
 #include "driver/person.h"
-#include "driver/program.h"
-#include "driver/quarantine.h"
-#include "driver/queue.h"
 #include "driver/skills.h"
 #include "driver/unknown.h"
-#include "driver/verdict.h"
+#include "guards/analyse.h"
+#include "guards/program.h"
+#include "guards/quarantine.h"
+#include "guards/verdict.h"
+#include "live/log.h"
+#include "live/pending_callback.h"
+#include "live/queue.h"
 #include "schema/schema.h"
+#include "session_tools/mcp.h"
+#include "session_tools/mcp_asks.h"
+#include "session_tools/mcp_sample.h"
+#include "session_tools/mcp_tools.h"
+#include "session_tools/origin.h"
+#include "side_models/ground.h"
 
 static const struct th_tool_spec computer_spec = {
 	.name = TH_STR_INIT("computer"),
@@ -616,4 +617,12 @@ enum th_code th_live_check_calls(struct th_live *l, struct th_err *err)
 		th_arena_deinit(&a);
 	}
 	return code;
+}
+
+void th_driver_tool_task(struct th_driver *d, struct th_ticket t, struct th_str task)
+{
+	struct th_live *l = th_live_find(d, t.index, t.generation);
+
+	if (l && !l->lost)
+		th_live_mcp_task(l, t.seq, task);
 }

@@ -5,7 +5,7 @@
 #ifndef TH_DRIVER_CALLS_H
 #define TH_DRIVER_CALLS_H
 
-#include "driver/live.h"
+#include "live/live.h"
 
 void th_live_record(struct th_live *l, struct th_call *c);
 void th_live_refuse(struct th_live *l, struct th_call *c);

@@ -6,10 +6,10 @@
 #include "driver/decision.h"
 
 #include "core/policy.h"
-#include "driver/expiry.h"
-#include "driver/log.h"
-#include "driver/mcp_sample.h"
-#include "driver/pending_callback.h"
+#include "live/expiry.h"
+#include "live/log.h"
+#include "live/pending_callback.h"
+#include "session_tools/mcp_sample.h"
 
 static th_callback_answered_fn decision_answered;
 

@@ -5,7 +5,7 @@
 #ifndef TH_DRIVER_DECISION_H
 #define TH_DRIVER_DECISION_H
 
-#include "driver/live.h"
+#include "live/live.h"
 
 void th_live_decision(struct th_live *l, struct th_call *c); /* before a person is asked */
 /* A person may meanwhile have decided about its tool for good. */

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "driver/log.h"
-#include "driver/queue.h"
+#include "driver/driver.h"
+#include "live/log.h"
+#include "live/queue.h"
 #include "trace/trace.h"
 
 #define METADATA_MAX (4 * TH_KIB)

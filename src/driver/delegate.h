@@ -20,7 +20,7 @@
  * Budget: tokens and money that are left to the parent are divided by the
  * calls of its answer that delegate, and a child's part is its own limit, so
  * that all of them together stay within; or they share what is left, which is
- * counted before each of their requests (delegate_budget.c).  What a child
+ * counted before each of their requests (live/delegation_budget.c).  What a child
  * took is added to its parent's totals when it is over (DELEGATION_FINISHED).
  * Its time is the parent's.
  *
@@ -38,7 +38,8 @@
 #ifndef TH_DRIVER_DELEGATE_H
 #define TH_DRIVER_DELEGATE_H
 
-#include "driver/live.h"
+#include "live/delegation.h"
+#include "live/live.h"
 
 /* The call of this row is an agent's. */
 static inline bool th_row_delegates(const struct th_tool_row *row)
@@ -71,23 +72,7 @@ int64_t th_live_depth(const struct th_live *l);
 void th_live_delegates_close(struct th_live *l); /* those that work for it */
 void th_live_delegation_free(struct th_live *l); /* as one of them; it goes itself */
 
-/* Why the budget that it shares allows no further request, static text; NULL: it does. */
-const char *th_live_shared_limit(const struct th_live *l, struct th_reservation next);
-
-/* ---- among its own files: delegate.c, _budget.c, _end.c, _task.c, _wait.c ---- */
-
-/* A call, and the session that works on it.  The child's to free. */
-struct th_delegation {
-	struct th_delegation *next; /* of the parent's list, while it is not over */
-	struct th_live *parent;     /* NULL: it is over */
-	struct th_live *child;      /* NULL: it is being opened */
-	uint64_t intent_seq;
-	const struct th_agent_command *tool; /* the parent's */
-	bool held;                           /* it goes on when all that share with it are there */
-	struct th_agent agent; /* the parent's, with limits of its own and no screen */
-	struct th_agent_limits limits;
-	struct th_session_config *members; /* where the parent's have a screen */
-};
+/* ---- among its own files: delegate.c, _end.c, _task.c, _wait.c ---- */
 
 /* What a call asks for; strings in the arena. */
 struct th_delegation_task {
@@ -110,9 +95,6 @@ TH_NODISCARD enum th_code th_delegation_task_resume(struct th_live *l, const str
 						    struct th_delegation *g,
 						    const struct th_delegation_task *task,
 						    struct th_err *err);
-/* Limits for one more child, which this agent is. */
-void th_delegation_share(struct th_live *l, const struct th_agent_command *tool,
-			 struct th_str agent, struct th_agent_limits *limits);
 /* {turns, usage, cost_nano, …} of DELEGATION_FINISHED, less what counts already. */
 void th_delegation_usage(const struct th_session *s, const struct th_child_before *before,
 			 struct th_ev_delegation_finished *ret, struct th_buf *usage);

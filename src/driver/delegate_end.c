@@ -4,8 +4,9 @@
  */
 #include "base/text.h"
 #include "driver/delegate.h"
-#include "driver/log.h"
-#include "driver/pending_callback.h"
+#include "driver/driver.h"
+#include "live/log.h"
+#include "live/pending_callback.h"
 
 /* How a child ended, for the model that asked for it. */
 struct ending {

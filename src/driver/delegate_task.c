@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "core/batch.h"
 #include "driver/delegate.h"
-#include "driver/log.h"
-#include "driver/queue.h"
+#include "live/log.h"
+#include "live/queue.h"
 
 #define TASK "task_"
 

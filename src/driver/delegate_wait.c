@@ -4,8 +4,9 @@
  */
 #include "base/text.h"
 #include "driver/delegate.h"
-#include "driver/log.h"
-#include "driver/queue.h"
+#include "driver/driver.h"
+#include "live/log.h"
+#include "live/queue.h"
 
 /* Of DELEGATION_WAITS; the calls' own logs have all. */
 #define WAIT_ARGUMENTS_MAX (4 * TH_KIB)

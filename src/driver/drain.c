@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* drain.c - a session that is to go on elsewhere, without anything under way. */
-#include "driver/live.h"
+#include "driver/driver.h"
 #include "driver/person.h"
-#include "driver/program.h"
+#include "guards/program.h"
+#include "live/live.h"
 
 /* What is in the log of a call alone says all of it. */
 static bool call_is_still(const struct th_call *c)

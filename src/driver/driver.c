@@ -6,22 +6,23 @@
 #include <stdlib.h>
 
 #include "driver/background.h"
-#include "driver/blob_text.h"
 #include "driver/calls.h"
-#include "driver/current_agent.h"
 #include "driver/delegate.h"
+#include "driver/driver.h"
 #include "driver/effects.h"
-#include "driver/history.h"
-#include "driver/hooks.h"
 #include "driver/live_make.h"
-#include "driver/log.h"
-#include "driver/memory.h"
 #include "driver/model.h"
-#include "driver/pending_callback.h"
 #include "driver/person.h"
-#include "driver/queue.h"
-#include "driver/side_request.h"
-#include "driver/team.h"
+#include "guards/hooks.h"
+#include "history/history.h"
+#include "live/blob_text.h"
+#include "live/log.h"
+#include "live/memory.h"
+#include "live/pending_callback.h"
+#include "live/queue.h"
+#include "live/side_request.h"
+#include "turns/current_agent.h"
+#include "turns/team.h"
 
 /* ---- what the log tells ---- */
 
@@ -228,4 +229,43 @@ void th_driver_timer(struct th_driver *d, struct th_ticket t)
 	th_side_wake(l);
 	th_live_poll(l);
 	th_live_pump(l);
+}
+
+const struct th_session *th_driver_session(const struct th_driver *d, struct th_handle h)
+{
+	const struct th_live *l = th_driver_find(d, h);
+
+	return l ? &l->fold : NULL;
+}
+
+struct th_str th_driver_session_id(const struct th_driver *d, struct th_handle h)
+{
+	const struct th_live *l = th_driver_find(d, h);
+
+	return l ? th_str_of(l->id) : TH_STR("");
+}
+
+struct th_str th_driver_metadata(const struct th_driver *d, struct th_handle h)
+{
+	const struct th_live *l = th_driver_find(d, h);
+
+	return l && l->metadata ? th_str_of(l->metadata) : TH_STR("");
+}
+
+bool th_driver_durable(const struct th_driver *d, struct th_handle h)
+{
+	const struct th_live *l = th_driver_find(d, h);
+
+	return !l || l->lost || l->durable_seq == l->fold.seq;
+}
+
+int th_driver_answered(const struct th_driver *d, struct th_ticket t)
+{
+	const struct th_live *l = th_driver_find(d, (struct th_handle){ t.index, t.generation });
+
+	if (!l || l->lost)
+		return -1;
+	if (l->durable_seq != l->fold.seq)
+		return 0;
+	return l->fold.answer_seq > t.seq ? 1 : -1;
 }

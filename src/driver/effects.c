@@ -8,20 +8,20 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "driver/agent_code.h"
 #include "driver/calls.h"
 #include "driver/decision.h"
 #include "driver/delegate.h"
-#include "driver/guardrail.h"
 #include "driver/host.h"
-#include "driver/judge.h"
-#include "driver/log.h"
 #include "driver/model.h"
 #include "driver/person.h"
-#include "driver/program.h"
-#include "driver/queue.h"
-#include "driver/team.h"
 #include "driver/unknown.h"
+#include "guards/guardrail.h"
+#include "guards/program.h"
+#include "live/log.h"
+#include "live/queue.h"
+#include "side_models/judge.h"
+#include "turns/agent_code.h"
+#include "turns/team.h"
 
 static void write_final(struct th_live *l)
 {

@@ -5,7 +5,7 @@
 #ifndef TH_DRIVER_EFFECTS_H
 #define TH_DRIVER_EFFECTS_H
 
-#include "driver/queue.h"
+#include "live/queue.h"
 
 extern const struct th_effect_row th_effect_rows[TH_EFFECT_COUNT];
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "driver/host.h"
 
-#include "driver/expiry.h"
-#include "driver/log.h"
-#include "driver/origin.h"
-#include "driver/queue.h"
+#include "driver/driver.h"
+#include "live/expiry.h"
+#include "live/log.h"
+#include "live/queue.h"
+#include "session_tools/origin.h"
 
 static void tell(struct th_live *l, struct th_ticket t, struct th_str host, uint16_t port,
 		 bool allow)

@@ -6,7 +6,7 @@
 #ifndef TH_DRIVER_HOST_H
 #define TH_DRIVER_HOST_H
 
-#include "driver/live.h"
+#include "live/live.h"
 
 /* Are hosts asked about that net lists, because untrusted bytes are in the context? */
 bool th_live_asks_hosts(const struct th_live *l);

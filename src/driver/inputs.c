@@ -5,15 +5,17 @@
 #include "base/text.h"
 #include "core/person.h"
 #include "driver/delegate.h"
-#include "driver/expiry.h"
-#include "driver/history.h"
-#include "driver/log.h"
+#include "driver/driver.h"
 #include "driver/person.h"
-#include "driver/provider_state.h"
-#include "driver/queue.h"
 #include "driver/skills.h"
-#include "driver/team.h"
+#include "history/history.h"
+#include "live/expiry.h"
+#include "live/log.h"
+#include "live/queue.h"
+#include "side_models/ask.h"
 #include "transcript/transcript.h"
+#include "turns/provider_state.h"
+#include "turns/team.h"
 
 /* What the model is told. */
 #define PLAN_BEGINS                                                                               \
@@ -291,4 +293,14 @@ enum th_code th_driver_set_state(struct th_driver *d, struct th_handle h, enum t
 		th_live_pump(l);
 	}
 	return code;
+}
+
+enum th_code th_driver_ask(struct th_driver *d, struct th_handle h, struct th_str by,
+			   struct th_str question, th_asked_fn *fn, void *ctx, struct th_err *err)
+{
+	struct th_live *l = th_driver_find(d, h);
+
+	if (!l)
+		return th_fail(err, TH_ENOENT, "no such session is open");
+	return th_live_ask(l, by, question, fn, ctx, err);
 }

@@ -7,19 +7,19 @@
 
 #include <stdlib.h>
 
-#include "driver/analyse.h"
-#include "driver/current_agent.h"
 #include "driver/delegate.h"
-#include "driver/history.h"
-#include "driver/hooks.h"
-#include "driver/mcp_tools.h"
-#include "driver/memory.h"
-#include "driver/pending_callback.h"
 #include "driver/person.h"
-#include "driver/program.h"
-#include "driver/provider_state.h"
 #include "driver/unknown.h"
-#include "driver/view.h"
+#include "guards/analyse.h"
+#include "guards/hooks.h"
+#include "guards/program.h"
+#include "history/history.h"
+#include "live/memory.h"
+#include "live/pending_callback.h"
+#include "session_tools/mcp_tools.h"
+#include "turns/current_agent.h"
+#include "turns/provider_state.h"
+#include "turns/view.h"
 
 enum th_code th_live_fit(struct th_live *l, const struct th_session_config *session_config,
 			 struct th_err *err)

@@ -5,7 +5,7 @@
 #ifndef TH_DRIVER_LIVE_MAKE_H
 #define TH_DRIVER_LIVE_MAKE_H
 
-#include "driver/live.h"
+#include "live/live.h"
 
 /* Without its configuration: th_live_fit must follow. */
 TH_NODISCARD enum th_code th_live_new(struct th_driver *d, struct th_str id,

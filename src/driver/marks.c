@@ -11,10 +11,10 @@
 #include "actions/mark.h"
 #include "dialects/dialect.h"
 #include "dialects/elements.h"
-#include "driver/history.h"
-#include "driver/log.h"
-#include "driver/team.h"
+#include "history/history.h"
+#include "live/log.h"
 #include "profiles/compose.h"
+#include "turns/team.h"
 
 bool th_live_marks(const struct th_live *l)
 {

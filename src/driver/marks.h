@@ -5,7 +5,7 @@
 #ifndef TH_DRIVER_MARKS_H
 #define TH_DRIVER_MARKS_H
 
-#include "driver/live.h"
+#include "live/live.h"
 
 bool th_live_marks(const struct th_live *l); /* pictures carry marks for the planner */
 bool th_live_mark(struct th_live *l, struct th_call *c,

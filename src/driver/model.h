@@ -5,7 +5,7 @@
 #ifndef TH_DRIVER_MODEL_H
 #define TH_DRIVER_MODEL_H
 
-#include "driver/live.h"
+#include "live/live.h"
 
 void th_live_request(struct th_live *l);    /* REQUEST: writes MODEL_REQUESTED */
 void th_live_model_call(struct th_live *l); /* MODEL_CALL: sends it */

@@ -8,10 +8,10 @@
 #include "driver/observation.h"
 
 #include "dialects/dialect.h"
-#include "driver/history.h"
-#include "driver/log.h"
 #include "driver/marks.h"
-#include "driver/queue.h"
+#include "history/history.h"
+#include "live/log.h"
+#include "live/queue.h"
 
 /* Pictures are taken as large as the model wants them, with marks when it names elements so. */
 void th_live_put_fit(const struct th_live *l, struct th_jw *w)

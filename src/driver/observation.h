@@ -6,7 +6,7 @@
 #ifndef TH_DRIVER_OBSERVATION_H
 #define TH_DRIVER_OBSERVATION_H
 
-#include "driver/live.h"
+#include "live/live.h"
 
 /* The members of a computer call that say how pictures are taken. */
 void th_live_put_fit(const struct th_live *l, struct th_jw *w);

@@ -5,12 +5,13 @@
 #include <stdlib.h>
 
 #include "context/condenser.h"
-#include "driver/current_agent.h"
-#include "driver/history_make.h"
+#include "driver/driver.h"
 #include "driver/live_make.h"
-#include "driver/log.h"
-#include "driver/memory.h"
-#include "driver/queue.h"
+#include "live/log.h"
+#include "live/memory.h"
+#include "live/queue.h"
+#include "turns/current_agent.h"
+#include "turns/history_make.h"
 
 /* ---- begun ---- */
 

@@ -5,10 +5,11 @@
 #include <stdlib.h>
 
 #include "driver/delegate.h"
-#include "driver/history.h"
-#include "driver/log.h"
+#include "driver/driver.h"
 #include "driver/observation.h"
-#include "driver/queue.h"
+#include "history/history.h"
+#include "live/log.h"
+#include "live/queue.h"
 
 /* The part of a ticket says what of the person's it is. */
 enum part { PART_INPUT, PART_LOOK, PART_GIVE };

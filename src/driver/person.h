@@ -10,7 +10,7 @@
 #ifndef TH_DRIVER_PERSON_H
 #define TH_DRIVER_PERSON_H
 
-#include "driver/live.h"
+#include "live/live.h"
 
 /* The input whose event is durable is done; settle: an earlier runtime dispatched it. */
 void th_live_input_run(struct th_live *l, bool settle);

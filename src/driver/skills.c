@@ -3,7 +3,7 @@
 
 #include "agents/skill.h"
 #include "base/limits.h"
-#include "driver/log.h"
+#include "live/log.h"
 
 static const struct th_agent_skills *skills_of(const struct th_live *l)
 {

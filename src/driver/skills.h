@@ -6,7 +6,7 @@
 #ifndef TH_DRIVER_SKILLS_H
 #define TH_DRIVER_SKILLS_H
 
-#include "driver/live.h"
+#include "live/live.h"
 
 /* A user said this. */
 void th_live_skills_said(struct th_live *l, struct th_str message);

@@ -7,11 +7,11 @@
 
 #include <stdlib.h>
 
-#include "driver/log.h"
-#include "driver/mcp.h"
 #include "driver/observation.h"
-#include "driver/origin.h"
-#include "driver/quarantine.h"
+#include "guards/quarantine.h"
+#include "live/log.h"
+#include "session_tools/mcp.h"
+#include "session_tools/origin.h"
 
 static void unknown_free(struct th_unknown *u)
 {

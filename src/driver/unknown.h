@@ -5,7 +5,7 @@
 #ifndef TH_DRIVER_UNKNOWN_H
 #define TH_DRIVER_UNKNOWN_H
 
-#include "driver/live.h"
+#include "live/live.h"
 
 void th_live_on_unknown(struct th_live *l, const struct th_call *c,
 			const struct th_effect_result *r);

@@ -453,7 +453,7 @@ struct th_str th_outcome_sentence(struct th_str text);
 	  "purpose: tool_use, session_input, or the hook's name")                             \
 	F(ev_code, str, name, "name", TH_REQ, "the function")                                 \
 	F(ev_code, str, agent, "agent", 0, "the agent that has the code")                     \
-	F(ev_code, raw, answer, "answer", 0, "its answer, if any; see driver/callbacks.h")    \
+	F(ev_code, raw, answer, "answer", 0, "its answer, if any; see live/callbacks.h")      \
 	F(ev_code, str, failed, "failed", 0, "hooks: why it failed")                          \
 	F(ev_code, bool, fails, "fails", 0, "a hook that failed: the run ends because of it") \
 	F(ev_code, str, effect_id, "effect_id", 0, "a program's, as in hook_started")         \

@@ -3,7 +3,7 @@
  * tool.h - calls of servers' tools (MCP), as a tool of the executor.
  *
  * No model can ask for it: the driver makes its arguments from the agent file's server
- * and the model's call (driver/mcp_tools.c).  Without a tool's name it reads the
+ * and the model's call (session_tools/mcp_tools.c).  Without a tool's name it reads the
  * server's list of tools.
  *
  * A call that was sent and has no answer (the server ended, or took too long) is

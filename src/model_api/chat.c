@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "model_api/response_internal.h"
-#include "providers/messages_seal.h"
+#include "model_wire/seal.h"
 #include "server/fleet.h"
 
 static const char *finish_reason(const struct th_reply *r)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "model_api/response_internal.h"
-#include "providers/messages_seal.h"
+#include "model_wire/seal.h"
 
 /* ---- the object ---- */
 

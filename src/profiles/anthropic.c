@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * anthropic.c - the Claude models.  The flavour says how a family is
- * asked to think and which sampling parameters it takes (messages_request.c).
+ * asked to think and which sampling parameters it takes (anthropic_messages/request.c).
  *
  * The version of the computer tool is the one that a family was trained on; an
  * unknown version gets the newest, whose tool needs no beta header.  The first
  * three tools see the screen as XGA: they point best at what they were trained
  * on, and the API would make more than that smaller without saying so.
  */
+#include "anthropic_messages/messages.h"
 #include "dialects/list.h"
 #include "profiles/profiles.h"
 #include "profiles/servers.h"
-#include "providers/messages.h"
 
 #define OWN                        \
 	.wire = &th_wire_messages, \

@@ -4,12 +4,12 @@
  * model's name, which is not sent.  What a server's models are is not known
  * here: they get the computer as a function, and pictures.
  */
-#include "providers/chat.h"
+#include "openai_chat/chat.h"
 #include "dialects/list.h"
+#include "openai_responses/responses.h"
 #include "profiles/profiles.h"
 #include "profiles/servers.h"
 #include "providers/human.h"
-#include "providers/responses.h"
 
 #define CHAT                                                                                    \
 	.wire = &th_wire_chat, .dialect = &th_dialect_native, .computer = TH_COMPUTER_FUNCTION, \

@@ -5,10 +5,10 @@
  * computer use is declared with.
  */
 #include "dialects/list.h"
+#include "google_gemini/gemini.h"
+#include "google_interactions/interactions.h"
 #include "profiles/profiles.h"
 #include "profiles/servers.h"
-#include "providers/gemini.h"
-#include "providers/interactions.h"
 
 #define GOOGLE_SERVER                                                                 \
 	SERVER("https://generativelanguage.googleapis.com/v1beta", "GEMINI_BASE_URL", \

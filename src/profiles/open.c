@@ -9,10 +9,10 @@
  * than this table.
  */
 #include "dialects/list.h"
+#include "openai_chat/chat.h"
+#include "openai_responses/responses.h"
 #include "profiles/profiles.h"
 #include "profiles/servers.h"
-#include "providers/chat.h"
-#include "providers/responses.h"
 
 // clang-format off
 #define WRITES .wire = &th_wire_chat, .vision = true, .computer = TH_COMPUTER_DIALECT

@@ -2,8 +2,8 @@
 /*
  * openai.c - OpenAI's models.  See profiles.h on rows.
  */
+#include "openai_responses/responses.h"
 #include "profiles/profiles.h"
-#include "providers/responses.h"
 
 #define OPENAI                                                                      \
 	.wire = &th_wire_responses, .dialect = &th_dialect_native,                  \

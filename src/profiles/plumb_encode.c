@@ -6,9 +6,9 @@
 #include "base/codec.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "model_wire/frame.h"
+#include "model_wire/unified.h"
 #include "profiles/plumb.h"
-#include "providers/frame.h"
-#include "providers/unified.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "dialects/actions.h"
-#include "providers/chat.h"
+#include "openai_chat/chat.h"
 
 const struct th_wire th_wire_human = {
 	.name = "human",

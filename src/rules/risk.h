@@ -6,7 +6,7 @@
  *		  external: [{name: guard, url: http://localhost:9000/risk}]}
  *
  * An analyser is one row of a table and a pure function of the call.  An external one is a
- * program or a server, which is asked before the call is recorded (driver/analyse.h).  The risk
+ * program or a server, which is asked before the call is recorded (guards/analyse.h).  The risk
  * of a call is the highest that any of them sees; none that sees anything: unknown.  An analyser
  * is no wall: it makes a person look, and only rules and the sandbox forbid.
  */

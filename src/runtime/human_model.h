@@ -19,8 +19,8 @@
 #define TH_RUNTIME_HUMAN_MODEL_H
 
 #include "base/secret.h"
-#include "driver/world.h"
 #include "io/loop.h"
+#include "live/world.h"
 
 struct th_human_model;
 

@@ -68,7 +68,7 @@ struct th_start {
 	 * gives; the row's local answers as the executor's computer would.  Copied like the tools.
 	 */
 	const struct th_tool_row *computer;
-	/* What answers where the definition names code (driver/callbacks.h): of all its agents.
+	/* What answers where the definition names code (live/callbacks.h): of all its agents.
 	 * Copied; its ctx lives as long as the session is open. */
 	const struct th_callbacks *callbacks;
 	/* A stored session with more than TH_OPEN_EVENTS_MAX events: its log is read beside the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * callbacks.h - an agent file's `script` as the agent's code: its functions
- * answer the driver's callbacks (driver/callbacks.h) and implement tools.
+ * answer the driver's callbacks (live/callbacks.h) and implement tools.
  *
  * Each call gets a new Lua state, which is freed afterwards: nothing is kept
  * between calls, so a crash loses nothing and sessions are isolated.  The call
@@ -10,14 +10,14 @@
  * saves, because scripts are short.
  *
  * A function is a global of the script.  It gets one table, described in
- * driver/callbacks.h; a tool's function gets its arguments and a table of
+ * live/callbacks.h; a tool's function gets its arguments and a table of
  * session, agent, tool and call_id.
  */
 #ifndef TH_SCRIPT_CALLBACKS_H
 #define TH_SCRIPT_CALLBACKS_H
 
-#include "driver/callbacks.h"
 #include "driver/driver.h"
+#include "live/callbacks.h"
 
 /* Of one agent; the strings are borrowed from it.  Nothing to free. */
 struct th_script_code {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
-#include "providers/messages_seal.h"
+#include "model_wire/seal.h"
 
 static char *copy(struct th_str s)
 {

@@ -11,7 +11,7 @@
 #define TH_SIM_CHECK_H
 
 #include "core/session.h"
-#include "driver/history.h"
+#include "history/history.h"
 #include "sim/disk.h"
 
 struct th_sim_counts {

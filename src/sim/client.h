@@ -10,7 +10,7 @@
 #ifndef TH_SIM_CLIENT_H
 #define TH_SIM_CLIENT_H
 
-#include "driver/world.h"
+#include "live/world.h"
 #include "sim/executor.h"
 
 struct th_sim_client;

@@ -6,7 +6,7 @@
 #ifndef TH_SIM_PROVIDER_H
 #define TH_SIM_PROVIDER_H
 
-#include "driver/world.h"
+#include "live/world.h"
 #include "sim/disk.h"
 
 /* One answer on its way. */

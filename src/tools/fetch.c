@@ -4,7 +4,7 @@
  * sandbox and by its network (fetch.h).
  *
  * Class R: GET is asked for what may be asked for again.  The outcome is bytes
- * of the web (driver/origin.c), and the model is told so.
+ * of the web (session_tools/origin.c), and the model is told so.
  */
 #include "tools/fetch.h"
 

@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 #include "base/codec.h"
+#include "openai_chat/chat.h"
 #include "profiles/plumb.h"
-#include "providers/chat.h"
 #include "transcript/plan.h"
 
 #define TRIES 4 /* upstream's max_retries and one */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "dialects/list.h"
-#include "providers/chat.h"
+#include "openai_chat/chat.h"
 
 #define ERROR "FunctionCallValidationError: "
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "agents/agent.h"
-#include "driver/history.h"
+#include "history/history.h"
 #include "models/model.h"
 #include "providers/wires.h"
 

@@ -74,7 +74,7 @@ def check(root):
     return findings
 
 
-CLIENT_SEES = {"base", "wire", "models", "providers", "io"}
+CLIENT_SEES = {"base", "wire", "models", "model_wire", "providers", "io"}
 
 
 def quoted(root, layers, where, layer, name):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * paper.h - a world of paper for the driver (driver/world.h), which tests and
+ * paper.h - a world of paper for the driver (live/world.h), which tests and
  * benchmarks of src/run play in.
  *
  * Nothing moves by itself.  What the driver commits is durable when

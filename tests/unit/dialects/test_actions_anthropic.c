@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit.h"
 
+#include "anthropic_messages/messages.h"
 #include "base/limits.h"
 #include "dialects/actions_anthropic.h"
-#include "providers/messages.h"
 
 static const char *const models[] = { "claude-3-5-sonnet-20241022", "claude-sonnet-4-5",
 				      "claude-opus-4-6", "claude-5-any" };

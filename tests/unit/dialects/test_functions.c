@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "dialects/list.h"
-#include "providers/chat.h"
+#include "openai_chat/chat.h"
 
 static const struct th_tool_spec tools[] = {
 	{ .name = TH_STR_INIT("shell"),

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/blob_text.h"
-#include "driver/live.h"
+#include "live/blob_text.h"
+#include "live/live.h"
 #include "paper.h"
 
 #define TICK_MS 10 /* the world's clock moves with each look at it */

@@ -7,10 +7,10 @@
 
 #include "base/limits.h"
 #include "dialects/dialect.h"
+#include "model_wire/blank.h"
 #include "profiles/compose.h"
 #include "profiles/plumb.h"
 #include "profiles/profiles.h"
-#include "providers/blank.h"
 #include "providers/wires.h"
 
 static struct th_err err;

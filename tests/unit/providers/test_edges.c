@@ -7,11 +7,11 @@
 
 #include "dialects/call.h"
 #include "dialects/xml.h"
+#include "google_gemini/args.h"
+#include "model_wire/answer.h"
+#include "model_wire/unified.h"
+#include "openai_responses/responses.h"
 #include "profiles/profiles.h"
-#include "providers/answer.h"
-#include "providers/gemini_args.h"
-#include "providers/responses.h"
-#include "providers/unified.h"
 
 /* `count` times `each`, with `between` in between. */
 static void repeat(struct th_buf *out, size_t count, const char *each, const char *between)

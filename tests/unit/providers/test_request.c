@@ -7,7 +7,7 @@
 
 #include "base/limits.h"
 #include "dialects/actions.h"
-#include "providers/responses.h"
+#include "openai_responses/responses.h"
 
 #define A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "side_models/judge.h"
+
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "context/condenser.h"
+#include "live/log.h"
+#include "live/side_request.h"
+#include "turns/history_make.h"
+#include "turns/team.h"
+
+#define JUDGE_ROOM (256 * TH_KIB) /* of a model that is not known to take less */
+#define JUDGE_ITEM_MAX (16 * TH_KIB)
+#define JUDGE_ITEM_MIN 256
+
+TH_TABLE(judge_answer, "What the model says when it judges.", false)
+
+struct th_judging {
+	struct th_side_request *request;
+	struct th_side_usage usage;
+	uint64_t answer_seq; /* of the answer that is judged */
+	struct th_buf missing;
+	double score;
+	bool complete;
+};
+
+static const char question[] =
+    "Judge now whether the task is done; do not go on with it and call no tool. Go through each "
+    "requirement, and count as met only what the results above show, not what was merely said. "
+    "Answer with one JSON object and nothing else:\n";
+
+/* As the table has it. */
+static void put_question(const struct th_live *l, struct th_buf *out)
+{
+	const struct th_agent_judge *judge = l->team_config.agent->judge;
+	const struct th_table *t = &th_judge_answer_table;
+
+	th_buf_add_cstr(out, question);
+	for (size_t i = 0; i < t->count; i++)
+		th_buf_printf(out, "%s\"%s\": %s", i ? ", " : "{", t->fields[i].name,
+			      t->fields[i].kind == TH_FIELD_num    ? "NUMBER"
+			      : t->fields[i].kind == TH_FIELD_bool ? "true or false"
+								   : "[SENTENCE, …]");
+	th_buf_add_cstr(out, "}\n");
+	for (size_t i = 0; i < t->count; i++)
+		th_buf_printf(out, "%s: %s.\n", t->fields[i].name, t->fields[i].doc);
+	if (judge && judge->goal.len)
+		th_buf_printf(out, "The task is done when this is reached: %.*s",
+			      TH_FMT(judge->goal));
+	else
+		th_buf_add_cstr(out, "The task is what the user asked for.");
+}
+
+void th_live_judge_free(struct th_live *l)
+{
+	struct th_judging *j = l->judging;
+
+	if (!j)
+		return;
+	l->judging = NULL;
+	th_side_cancel(l, j->request);
+	th_buf_deinit(&j->missing);
+	free(j);
+}
+
+static enum th_code take(struct th_judging *j, struct th_str text, struct th_err *err)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
+	struct th_jw w = th_jw(&j->missing);
+	struct th_judge_answer a;
+	enum th_code code = th_json_parse(th_str_trim(text), &doc, err);
+
+	th_arena_init(&memory, TH_TURN_MEMORY_MAX);
+	if (!code)
+		code = th_table_parse(&th_judge_answer_table, th_json_root(doc), &memory, &a, err);
+	if (!code && a.score > 1)
+		code = th_fail(err, TH_EPROTO, "score must be at most 1");
+	if (code)
+		return code;
+	j->score = a.score;
+	j->complete = a.complete;
+	th_jw_array(&w);
+	for (size_t i = 0; i < a.missing.count && i < TH_JUDGE_MISSING_MAX; i++)
+		th_jw_str(&w, th_utf8_cut(a.missing.list[i], TH_JUDGE_TEXT_MAX));
+	th_jw_array_end(&w);
+	return th_buf_check(&j->missing, "what is missing", err);
+}
+
+static bool read_verdict(struct th_live *l, void *ctx, struct th_str items, struct th_err *err)
+{
+	struct th_judging *j = ctx;
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+
+	(void)l;
+	if (!th_side_text(items, "judge", &text, err))
+		return false;
+	if (take(j, th_buf_str(&text), err))
+		return th_prefix(err, err->code, "the model's verdict") == TH_OK;
+	return true;
+}
+
+static void write_verdict(struct th_live *l, struct th_judging *j, const struct th_err *failed)
+{
+	struct th_buf usage TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_ev_verdict d = {
+		.round = l->fold.judge.given + 1,
+		.complete = !failed && j->complete,
+		.score = failed ? 0 : j->score,
+		.failed = failed ? th_str_of(failed->msg) : TH_STR(""),
+		.model = l->team_config.judge ? l->team_config.judge->model : TH_STR(""),
+	};
+	struct th_jw w = th_jw(&usage);
+
+	if (j->usage.requests) {
+		th_jw_object(&w);
+		th_side_print(&j->usage, &w);
+		th_jw_object_end(&w);
+		d.usage = th_buf_str(&usage);
+	}
+	if (!failed)
+		d.missing = th_buf_str(&j->missing);
+	th_live_write_event(l, TH_EV_VERDICT, TH_SOURCE_ENVIRONMENT, j->answer_seq, TH_STR(""), &d);
+}
+
+static void judged(struct th_live *l, void *ctx, const struct th_err *err)
+{
+	struct th_judging *j = ctx;
+
+	j->request = NULL;
+	write_verdict(l, j, err);
+	th_live_judge_free(l);
+}
+
+/* No verdict can be asked for: within the limits, or at all. */
+static void not_asked(struct th_live *l, const struct th_err *err)
+{
+	struct th_err why;
+
+	if (err->code != TH_ELIMIT)
+		write_verdict(l, l->judging, err);
+	else if (th_live_state(l, TH_STATE_LIMIT, th_str_of(err->msg), &why))
+		th_live_lose(l, &why);
+	th_live_judge_free(l);
+}
+
+/* About so many bytes may be told to another model: half of what it takes, of which a token has
+ * some. */
+static size_t room_of(const struct th_profile *p)
+{
+	int64_t bytes = p->context_tokens / 2 * TH_SIDE_TOKEN_BYTES;
+
+	return bytes > 0 ? (size_t)TH_MIN(bytes, (int64_t)TH_COMPACT_LISTED_MAX) : JUDGE_ROOM;
+}
+
+/* What was said and done as the agent sees it, for a model that cannot be sent its history: each
+ * item as long as there is room for all.  Where there is none, the task and the newest. */
+static enum th_code put_history(struct th_live *l, struct th_buf *out, struct th_err *err)
+{
+	size_t room = room_of(l->team_config.judge->profile), each = JUDGE_ITEM_MAX, from = 1;
+	struct th_transcript t;
+	enum th_code code = th_live_transcript(l, l->fold.seq, NULL, &t, err);
+
+	if (code)
+		return code;
+	th_buf_add_cstr(out, "An agent has worked on a task. This is what was said and done, each "
+			     "item cut to its first bytes:\n");
+	for (size_t before = out->len;; th_buf_truncate(out, before)) {
+		th_condenser_list(&t, 0, TH_MIN(t.count, (size_t)1), each, out);
+		if (from > 1)
+			th_buf_printf(out, "[%zu items are left out here]\n", from - 1);
+		th_condenser_list(&t, from, t.count, each, out);
+		/* As long as a list can be is one that was cut at its end, where the newest are. */
+		if (out->len < room || from + 1 >= t.count)
+			break;
+		if (each > JUDGE_ITEM_MIN)
+			each /= 2;
+		else
+			from += (t.count - from) / 2;
+	}
+	th_transcript_deinit(&t);
+	th_buf_add_char(out, '\n');
+	return th_buf_check(out, "what the judge is told", err);
+}
+
+void th_live_judge(struct th_live *l)
+{
+	const struct th_resolved_model *other = l->team_config.judge;
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_buf content TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
+	struct th_jw w = th_jw(&content);
+	struct th_side_ask a = { .kind = TH_SIDE_JUDGE,
+				 .options = l->options,
+				 .base_url = l->resolved->base_url,
+				 .history = true,
+				 .output_max = l->fold.output_max,
+				 .read = read_verdict,
+				 .done = judged };
+	struct th_judging *j;
+	struct th_err err = { 0 };
+	enum th_code code = TH_OK;
+
+	if (l->judging && l->judging->answer_seq == l->fold.answer_seq)
+		return; /* a session that was paused waits for it still */
+	th_live_judge_free(l);
+	j = l->judging = th_alloc(sizeof(*j));
+	*j = (struct th_judging){ .answer_seq = l->fold.answer_seq };
+	th_buf_init(&j->missing, 8 * TH_JUDGE_MISSING_MAX * TH_JUDGE_TEXT_MAX);
+	a.usage = &j->usage;
+	a.ctx = j;
+	a.options.previous = TH_STR("");
+	a.options.conversation = false;
+	a.options.choice = (struct th_tool_choice){ 0 };
+	a.options.format = (struct th_output_format){ 0 };
+	if (other) {
+		a.options =
+		    (struct th_request_options){ .profile = other->profile, .model = other->model };
+		a.base_url = other->base_url;
+		a.history = false;
+		a.judge = true;
+		code = put_history(l, &text, &err);
+	}
+	put_question(l, &text);
+	th_jw_str(&w, th_buf_str(&text));
+	a.content = th_buf_str(&content);
+	if (!code)
+		code = th_buf_check(&content, "what the model is asked", &err);
+	if (!code && !other && !l->history)
+		code = th_live_history_make(l, &err);
+	if (!code)
+		code = th_side_request(l, &a, &j->request, &err);
+	if (code)
+		not_asked(l, &err);
+}
+
+void th_live_judge_correct(struct th_live *l)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JUDGE_TEXT_MAX + TH_KIB);
+	struct th_str missing = th_buf_str(&l->fold.judge.missing);
+	struct th_err err;
+
+	th_buf_add_cstr(&text, "The task is not done yet.");
+	if (missing.len)
+		th_buf_printf(&text, " This is missing, or was not checked:%.*s", TH_FMT(missing));
+	th_buf_add_cstr(&text, "\nGo on, check what you have done, and then answer again.");
+	if (th_live_append_message(l, TH_SOURCE_ENVIRONMENT, l->fold.answer_seq, th_buf_str(&text),
+				   &err))
+		th_live_lose(l, &err);
+}
