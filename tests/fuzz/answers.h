@@ -3,8 +3,8 @@
  * answers.h - for the targets of the wires' decoders: any bytes as a body,
  * whole and in pieces, must give the same answer, and be heard the same.
  */
-#ifndef TESTS_FUZZ_PROVIDERS_ANSWERS_H
-#define TESTS_FUZZ_PROVIDERS_ANSWERS_H
+#ifndef TESTS_FUZZ_ANSWERS_H
+#define TESTS_FUZZ_ANSWERS_H
 
 #include <stdlib.h>
 
