@@ -1056,13 +1056,26 @@ TH_API int thole_runtime_announce(struct thole_runtime *rt, const char *const *o
  * The runtimes of such a store, a JSON object a line, as thole_runtime_log_start gives lines:
  * "name", "address", "host", "process", "since" (UTC), "seen_ms" (its last word, so long ago),
  * "lease_ms" (0: it is dead, and others may take what it has), "capacity", "draining", "labels" (a
- * list), and "sessions": {"running", "waiting", "paused", "others"}.  One without a host is nobody:
- * sessions that were handed over and that nobody has taken yet.  `session_id`: only the one that
- * lives and has it, if there is one; it may be NULL.  Of another store there is no line.
+ * list), "sessions": {"running", "waiting", "paused", "others"}, "queue" (of a user's sessions
+ * that run, those that nobody works on), "queue_ms" (the first of them has waited so long) and
+ * "slow" (statements of it that took longer than a second).  One without a host is nobody: sessions
+ * that were handed over, or whose time has come, and that nobody has taken yet.  `session_id`: only
+ * the one that lives and has it, if there is one; it may be NULL.  Of another store there is no
+ * line.
  */
 TH_API int thole_runtime_nodes_start(struct thole_runtime *rt, const char *session_id,
 				     thole_line_fn *fn, thole_done_fn *done, void *ctx,
 				     struct thole_reading **ret, struct thole_error *err);
+
+/*
+ * Statements that the server of such a store has had under way for more than a second, the oldest
+ * first, 8 at most: a line each, as above: "ms", "process" (the server's), "host" (who asked;
+ * empty: the same machine), "waits" (for what, as the server says it) and "statement" (its
+ * beginning).
+ */
+TH_API int thole_runtime_slow_start(struct thole_runtime *rt, thole_line_fn *fn,
+				    thole_done_fn *done, void *ctx, struct thole_reading **ret,
+				    struct thole_error *err);
 
 /* ---- watching -------------------------------------------------------------------------------- */
 

@@ -31,5 +31,21 @@ void th_node_print(const struct th_node *node, struct th_buf *out)
 	th_jw_kint(&w, "paused", node->paused);
 	th_jw_kint(&w, "others", node->others);
 	th_jw_object_end(&w);
+	th_jw_kint(&w, "queue", node->queue);
+	th_jw_kint(&w, "queue_ms", node->queue_ms);
+	th_jw_kint(&w, "slow", node->slow);
+	th_jw_object_end(&w);
+}
+
+void th_slow_print(const struct th_slow *slow, struct th_buf *out)
+{
+	struct th_jw w = th_jw(out);
+
+	th_jw_object(&w);
+	th_jw_kint(&w, "ms", slow->ms);
+	th_jw_kint(&w, "process", slow->process);
+	th_jw_kstr(&w, "host", slow->host);
+	th_jw_kstr(&w, "waits", slow->waits);
+	th_jw_kstr(&w, "statement", slow->text);
 	th_jw_object_end(&w);
 }

@@ -10,5 +10,7 @@
 
 /* Its object, without a line's end. */
 void th_node_print(const struct th_node *node, struct th_buf *out);
+/* One of the list "slow" of the last two. */
+void th_slow_print(const struct th_slow *slow, struct th_buf *out);
 
 #endif

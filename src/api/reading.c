@@ -12,7 +12,7 @@
 
 #define REUSE_MAX TH_MIB /* a larger buffer is freed after its piece */
 
-enum kind { READ_LOG, READ_EXPORT, READ_BLOB, READ_NODES, READ_CONVERSATION, READ_WORK };
+enum kind { READ_LOG, READ_EXPORT, READ_BLOB, READ_NODES, READ_SLOW, READ_CONVERSATION, READ_WORK };
 
 struct thole_reading {
 	struct th_read job;
@@ -149,6 +149,14 @@ static enum th_code take_node(void *ctx, const struct th_node *node, struct th_e
 	return code ? code : give_full(r, err);
 }
 
+static enum th_code take_slow(void *ctx, const struct th_slow *slow, struct th_err *err)
+{
+	struct thole_reading *r = ctx;
+
+	th_slow_print(slow, &r->text);
+	return line_end(r, err);
+}
+
 /* One more event of a conversation. */
 static enum th_code take_told(void *ctx, struct th_str event, bool *ret_full, struct th_err *err)
 {
@@ -183,6 +191,8 @@ static enum th_code run(struct th_read *job, struct th_store *store, struct th_e
 	case READ_NODES:
 		return store->kind->nodes ? store->kind->nodes(store, id, take_node, r, err)
 					  : TH_OK;
+	case READ_SLOW:
+		return store->kind->slow ? store->kind->slow(store, take_slow, r, err) : TH_OK;
 	case READ_WORK: {
 		enum th_code code = r->work->run(r->work, store, &r->text, err);
 
@@ -373,6 +383,21 @@ int thole_runtime_nodes_start(struct thole_runtime *rt, const char *session_id, 
 	if (code)
 		return code;
 	r = reading_new(rt, READ_NODES, session_id, done, ctx);
+	r->fn = fn;
+	return begin(r, th_runtime_reader(rt->rt), ret, err);
+}
+
+int thole_runtime_slow_start(struct thole_runtime *rt, thole_line_fn *fn, thole_done_fn *done,
+			     void *ctx, struct thole_reading **ret, struct thole_error *err)
+{
+	struct thole_reading *r;
+	int code = th_api_enter(rt, err);
+
+	if (!code && (!fn || !done))
+		code = th_api_fail(err, TH_EUSAGE, "a function is NULL");
+	if (code)
+		return code;
+	r = reading_new(rt, READ_SLOW, NULL, done, ctx);
 	r->fn = fn;
 	return begin(r, th_runtime_reader(rt->rt), ret, err);
 }

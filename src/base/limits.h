@@ -211,6 +211,9 @@
 #define TH_LABELS_MAX 8                    /* that an agent asks for, or that a node is given */
 #define TH_LABEL_MAX 24                    /* bytes of one */
 #define TH_FLEET_TEXT_MAX 256              /* a node's name; its address */
+#define TH_STORE_SLOW_MS 1000              /* a statement that takes longer is slow */
+#define TH_STORE_SLOW_MAX 8                /* of those under way, that are told */
+#define TH_STORE_SLOW_TEXT_MAX 120         /* bytes of one of them */
 #define TH_STORE_LEASE_MS 9000             /* without a word from the database, then it is lost */
 #define TH_USED_SAID_MS 60000              /* a running session tells what it took so often */
 #define TH_LEASES_MAX 256                  /* taken, and as many given back, at a time */

@@ -7,7 +7,7 @@
 #include "cli/cli.h"
 #include "remote/remote.h"
 
-#define LIST_MAX (TH_FLEET_NODES_MAX * 4 * TH_KIB)
+#define LIST_MAX ((TH_FLEET_NODES_MAX + TH_STORE_SLOW_MAX) * 4 * TH_KIB)
 
 struct fleet_options {
 	struct th_common common;
@@ -24,7 +24,7 @@ static const struct th_option fleet_options[] = {
 /* ---- what is asked ---- */
 
 struct list {
-	struct th_buf *out; /* {"nodes":[…]} */
+	struct th_buf *out; /* {"nodes":[…],"slow":[…]} */
 	size_t count;
 };
 
@@ -35,6 +35,15 @@ static enum th_code list_node(void *ctx, const struct th_node *node, struct th_e
 	th_buf_add_cstr(l->out, l->count++ ? "," : "");
 	th_node_print(node, l->out);
 	return th_buf_check(l->out, "the list of nodes", err);
+}
+
+static enum th_code list_slow(void *ctx, const struct th_slow *slow, struct th_err *err)
+{
+	struct list *l = ctx;
+
+	th_buf_add_cstr(l->out, l->count++ ? "," : "");
+	th_slow_print(slow, l->out);
+	return th_buf_check(l->out, "the list of statements", err);
 }
 
 static enum th_code ask_store(struct th_common *o, struct th_buf *out, struct th_err *err)
@@ -50,6 +59,10 @@ static enum th_code ask_store(struct th_common *o, struct th_buf *out, struct th
 	th_buf_add_cstr(out, "{\"nodes\":[");
 	if (code == TH_OK)
 		code = store->kind->nodes(store, TH_STR(""), list_node, &l, err);
+	th_buf_add_cstr(out, "],\"slow\":[");
+	l.count = 0;
+	if (code == TH_OK && store->kind->slow)
+		code = store->kind->slow(store, list_slow, &l, err);
 	th_buf_add_cstr(out, "]}");
 	return code;
 }
@@ -86,6 +99,16 @@ static void cell(struct th_buf *out, struct th_str text, size_t width)
 	th_buf_printf(out, "%*s", (int)(1 + (columns < width ? width - columns : 0)), "");
 }
 
+/* "-": none waits. */
+static void print_wait(const struct th_json *node, struct th_buf *out)
+{
+	if (th_json_get_int(node, "queue", 0) == 0)
+		th_buf_printf(out, "%7s ", "-");
+	else
+		th_buf_printf(out, "%7.1f ", (double)th_json_get_int(node, "queue_ms", 0) / 1000);
+	th_buf_printf(out, "%6lld ", (long long)th_json_get_int(node, "slow", 0));
+}
+
 static void print_node(const struct th_json *node, struct th_buf *out)
 {
 	static const char *const states[] = { "running", "waiting", "paused", "others" };
@@ -100,6 +123,7 @@ static void print_node(const struct th_json *node, struct th_buf *out)
 	for (size_t i = 0; i < TH_COUNT(states); i++)
 		th_buf_printf(out, "%7lld ", (long long)th_json_get_int(sessions, states[i], 0));
 	th_buf_printf(out, "%7.1f ", (double)th_json_get_int(node, "seen_ms", 0) / 1000);
+	print_wait(node, out);
 	if (host.len)
 		th_buf_printf(&process, "%lld@", (long long)th_json_get_int(node, "process", 0));
 	th_text_line(&process, host, 64);
@@ -111,27 +135,55 @@ static void print_node(const struct th_json *node, struct th_buf *out)
 	th_buf_add_char(out, '\n');
 }
 
+/* Below the table: nothing, if all is well. */
+static void print_slow(const struct th_json *slow, struct th_buf *out)
+{
+	struct th_str host = th_json_get_str(slow, "host"), waits = th_json_get_str(slow, "waits");
+
+	th_buf_printf(out, "slow: process %lld of the database, for %.1f s",
+		      (long long)th_json_get_int(slow, "process", 0),
+		      (double)th_json_get_int(slow, "ms", 0) / 1000);
+	th_buf_add_cstr(out, host.len ? ", from " : "");
+	th_text_line(out, host, 64);
+	th_buf_add_cstr(out, waits.len ? ", waits for " : "");
+	th_text_line(out, waits, 64);
+	th_buf_add_cstr(out, ": ");
+	th_text_line(out, th_json_get_str(slow, "statement"), TH_STORE_SLOW_TEXT_MAX);
+	th_buf_add_char(out, '\n');
+}
+
+static void print_raw(struct th_str list, struct th_buf *out)
+{
+	struct th_json_raw_iter raw = th_json_raw_iter(list);
+
+	while (th_json_raw_next(&raw)) {
+		th_buf_add(out, raw.val);
+		th_buf_add_char(out, '\n');
+	}
+}
+
 static enum th_code print(struct th_str text, bool json, struct th_buf *out, struct th_err *err)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct th_json_raw_iter raw = th_json_raw_iter(th_json_raw_get(text, "nodes"));
 	struct th_json_iter it;
 	enum th_code code = th_json_parse(text, &doc, err);
 
 	if (code != TH_OK)
 		return code;
 	if (json) {
-		while (th_json_raw_next(&raw)) {
-			th_buf_add(out, raw.val);
-			th_buf_add_char(out, '\n');
-		}
+		print_raw(th_json_raw_get(text, "nodes"), out);
+		print_raw(th_json_raw_get(text, "slow"), out);
 		return TH_OK;
 	}
-	th_buf_printf(out, "%-12s %-8s %7s %7s %7s %7s %7s %-20s %-24s labels\n", "node", "state",
-		      "running", "waiting", "paused", "others", "seen s", "process", "address");
+	th_buf_printf(out, "%-12s %-8s %7s %7s %7s %7s %7s %7s %6s %-20s %-24s labels\n", "node",
+		      "state", "running", "waiting", "paused", "others", "seen s", "queue s",
+		      "slow", "process", "address");
 	it = th_json_iter(th_json_get(th_json_root(doc), "nodes"));
 	while (th_json_next(&it))
 		print_node(it.val, out);
+	it = th_json_iter(th_json_get(th_json_root(doc), "slow"));
+	while (th_json_next(&it))
+		print_slow(it.val, out);
 	return TH_OK;
 }
 
@@ -163,8 +215,14 @@ const struct th_command th_command_fleet = {
 	    "said that it lives.\n"
 	    "States: live; draining (it gives up what it has); dead (others take what it had); "
 	    "nobody (sessions that\n"
-	    "were handed over, and that nobody has taken yet). docs/FLEET.md says how nodes are "
-	    "made.\n\n"
+	    "were handed over, or whose time has come, and that nobody has taken yet).  queue s: "
+	    "so "
+	    "long the first\n"
+	    "of a user's sessions has waited to be taken.  slow: statements of the node that took "
+	    "longer than a second;\n"
+	    "those that the database has under way now stand below, as with --json.  docs/FLEET.md "
+	    "says how nodes\n"
+	    "are made.\n\n"
 	    "Examples:\n"
 	    "  thole fleet --store postgres:///thole\n"
 	    "  thole fleet --server https://agents.example.org --json\n",

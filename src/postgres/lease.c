@@ -56,7 +56,8 @@ enum th_code th_pg_check_owner(struct th_postgres *s, PGresult *living,
 
 /* ---- rows ---- */
 
-/* Their new owners and epochs, with one statement. */
+/* Their new owners and epochs, with one statement.  It says since when a session waits, too: one
+ * that was taken, and is left again before anything was appended, has waited all the time. */
 struct changes {
 	struct th_pq_array numbers, epochs, owners, crcs;
 };
@@ -96,7 +97,14 @@ static enum th_code changes_write(struct th_postgres *s, struct changes *c, stru
 	th_pq_arg_array(&args, &c->owners);
 	th_pq_arg_array(&args, &c->crcs);
 	return th_pq_add(&s->writer,
-			 "UPDATE thole.sessions s SET epoch = n.b, owner = n.c, row_crc = n.d"
+			 "UPDATE thole.sessions s SET epoch = n.b, owner = n.c, row_crc = n.d,"
+			 " left_at = CASE WHEN n.c = '" TH_PG_NOBODY "' THEN CASE WHEN s.left_seq ="
+			 " s.head_seq THEN s.left_at ELSE clock_timestamp() END WHEN s.owner NOT IN"
+			 " ('', '" TH_PG_NOBODY "', n.c) THEN coalesce((SELECT o.seen FROM"
+			 " thole.owners o WHERE o.owner = s.owner), clock_timestamp())"
+			 " ELSE s.left_at END, left_seq = CASE WHEN n.c = '" TH_PG_NOBODY "' OR"
+			 " s.owner NOT IN ('', '" TH_PG_NOBODY "', n.c) THEN s.head_seq"
+			 " ELSE s.left_seq END"
 			 " FROM unnest($1, $2, $3, $4) AS n (a, b, c, d) WHERE s.number = n.a",
 			 &args, err);
 }

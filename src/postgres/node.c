@@ -79,20 +79,35 @@ enum th_code th_postgres_announce(struct th_store *store, const struct th_node *
 	" 'YYYY-MM-DD HH24:MI'), o.process, o.capacity, o.draining,"                   \
 	" (extract(epoch FROM clock_timestamp() - o.seen) * 1000)::bigint,"            \
 	" CASE WHEN o.expires <= clock_timestamp() THEN 0 ELSE"                        \
-	" (extract(epoch FROM o.expires - clock_timestamp()) * 1000)::bigint END, o.labels"
+	" (extract(epoch FROM o.expires - clock_timestamp()) * 1000)::bigint END, o.labels, o.slow"
 static const char of_session[] =
-	"SELECT " NODE_COLUMNS ", 0::bigint, 0::bigint, 0::bigint, 0::bigint"
+	"SELECT " NODE_COLUMNS ", 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint"
 	" FROM thole.sessions s JOIN thole.owners o ON o.owner = s.owner"
 	" WHERE s.session_id = $1 AND s.owner <> '' AND o.expires > clock_timestamp()";
+/* Who waits, and since when: a dead one's since its last word, by the database's clock; those whose
+ * time has come and that nobody has begun are nobody's.  A session without a user is of `thole
+ * run`, which nobody takes. */
 static const char of_all[] =
-	"SELECT " NODE_COLUMNS ", coalesce(n.running, 0), coalesce(n.waiting, 0),"
-	" coalesce(n.paused, 0), coalesce(n.others, 0) FROM thole.owners o LEFT JOIN ("
+	"WITH waits AS ("
+	"SELECT o.owner, CASE WHEN o.owner = '" TH_PG_NOBODY "' THEN coalesce(s.left_at, o.seen)"
+	" ELSE o.seen END AS since FROM thole.owners o JOIN thole.sessions s ON s.owner = o.owner"
+	" WHERE s.owner <> '' AND o.expires <= clock_timestamp() AND s.user_id <> ''"
+	" AND s.agent_state IN ('running', 'loading')"
+	" UNION ALL SELECT '" TH_PG_NOBODY "', to_timestamp((" TH_PG_START ") / 1000.0)"
+	" FROM thole.sessions WHERE agent_state = 'scheduled'"
+	" AND " TH_PG_START " <= extract(epoch FROM clock_timestamp()) * 1000"
+	"), q AS (SELECT owner, count(*) AS queue, greatest(0, extract(epoch FROM"
+	" clock_timestamp() - min(since)) * 1000)::bigint AS queue_ms FROM waits GROUP BY owner)"
+	" SELECT " NODE_COLUMNS ", coalesce(n.running, 0), coalesce(n.waiting, 0),"
+	" coalesce(n.paused, 0), coalesce(n.others, 0), coalesce(q.queue, 0),"
+	" coalesce(q.queue_ms, 0) FROM thole.owners o LEFT JOIN ("
 	"SELECT owner, count(*) FILTER (WHERE agent_state IN ('running', 'loading')) AS running,"
 	" count(*) FILTER (WHERE agent_state = 'waiting') AS waiting,"
 	" count(*) FILTER (WHERE agent_state = 'paused') AS paused,"
 	" count(*) FILTER (WHERE agent_state NOT IN ('running', 'loading', 'waiting', 'paused'))"
 	" AS others FROM thole.sessions WHERE owner <> '' GROUP BY owner) n ON n.owner = o.owner"
-	" WHERE n.owner IS NOT NULL OR o.expires > clock_timestamp()"
+	" LEFT JOIN q ON q.owner = o.owner"
+	" WHERE n.owner IS NOT NULL OR q.owner IS NOT NULL OR o.expires > clock_timestamp()"
 	" ORDER BY o.expires <= clock_timestamp(), o.node, o.owner LIMIT $1"; /* who lives first */
 /* clang-format on */
 
@@ -100,8 +115,9 @@ static bool node_read(PGresult *r, int i, struct th_node *ret)
 {
 	struct th_str *const texts[] = { &ret->owner, &ret->name, &ret->address, &ret->host,
 					 &ret->since };
-	int64_t *const numbers[] = { &ret->seen_ms, &ret->left_ms, &ret->running,
-				     &ret->waiting, &ret->paused,  &ret->others };
+	int64_t *const numbers[] = { &ret->seen_ms, &ret->left_ms, &ret->slow,
+				     &ret->running, &ret->waiting, &ret->paused,
+				     &ret->others,  &ret->queue,   &ret->queue_ms };
 	bool good = th_pq_text(r, i, 10, &ret->labels);
 
 	for (size_t k = 0; k < TH_COUNT(texts) && good; k++)
@@ -139,6 +155,47 @@ enum th_code th_postgres_nodes(struct th_store *store, struct th_str session_id,
 			break;
 		}
 		code = fn(ctx, &node, err ?: &local);
+	}
+	th_pq_clear(r);
+	th_postgres_read_end(s);
+	return code;
+}
+
+static const char slow_sql[] =
+    "SELECT (extract(epoch FROM clock_timestamp() - query_start) * 1000)::bigint, pid::bigint,"
+    " coalesce(host(client_addr), ''), coalesce(wait_event_type || ': ' || wait_event, ''),"
+    " left(query, $3::integer) FROM pg_stat_activity WHERE datname = current_database()"
+    " AND backend_type = 'client backend' AND state = 'active' AND pid <> pg_backend_pid()"
+    " AND query_start < clock_timestamp() - $1 * interval '1 millisecond'"
+    " ORDER BY query_start LIMIT $2";
+
+static bool slow_read(PGresult *r, int i, struct th_slow *ret)
+{
+	return th_pq_i64(r, i, 0, &ret->ms) && th_pq_i64(r, i, 1, &ret->process) &&
+	       th_pq_bytes(r, i, 2, &ret->host) && th_pq_bytes(r, i, 3, &ret->waits) &&
+	       th_pq_bytes(r, i, 4, &ret->text);
+}
+
+enum th_code th_postgres_slow(struct th_store *store, th_slow_fn *fn, void *ctx, struct th_err *err)
+{
+	struct th_postgres *s = th_postgres_of(store);
+	struct th_pq_args args TH_CLEANUP(th_pq_args_deinit) = { 0 };
+	struct th_err local;
+	PGresult *r = NULL;
+	enum th_code code = th_postgres_read_begin(s, err);
+
+	if (code != TH_OK)
+		return code;
+	th_pq_arg_i64(&args, TH_STORE_SLOW_MS);
+	th_pq_arg_i64(&args, TH_STORE_SLOW_MAX);
+	th_pq_arg_i64(&args, TH_STORE_SLOW_TEXT_MAX);
+	code = th_pq_run(&s->reader, slow_sql, &args, &r, err);
+	for (int i = 0; i < th_pq_rows(r) && code == TH_OK; i++) {
+		struct th_slow slow = { 0 };
+
+		code = slow_read(r, i, &slow)
+			   ? fn(ctx, &slow, err ?: &local)
+			   : th_fail(err, TH_EIO, "%s: pg_stat_activity cannot be read", s->shown);
 	}
 	th_pq_clear(r);
 	th_postgres_read_end(s);

@@ -58,8 +58,9 @@ static enum th_code renew(struct th_postgres *s, struct th_err *err)
 	now = th_clock_ms();
 	th_pq_arg_text(&args, th_str_of(o->name));
 	th_pq_arg_i64(&args, (int64_t)o->lease_ms);
+	th_pq_arg_i64(&args, (int64_t)th_pq_slow());
 	code = th_pq_run(&o->keeper,
-			 "UPDATE thole.owners SET seen = clock_timestamp(),"
+			 "UPDATE thole.owners SET seen = clock_timestamp(), slow = $3,"
 			 " expires = clock_timestamp() + $2 * interval '1 millisecond'"
 			 " WHERE owner = $1 AND expires > clock_timestamp() RETURNING 1",
 			 &args, &r, err);
@@ -213,14 +214,15 @@ void th_pg_owner_drop(struct th_postgres *s)
 	 * stays as one of a dead: so the others find them at once. */
 	th_pq_arg_text(&args, th_str_of(o->name));
 	if ((s->writer.conn || th_postgres_connect(s, &s->writer, NULL) == TH_OK) &&
-	    th_pq_run(&s->writer,
-		      "WITH left_behind AS (UPDATE thole.owners SET expires ="
-		      " '-infinity' WHERE owner = $1 AND EXISTS (SELECT 1 FROM"
-		      " thole.sessions WHERE owner = $1 AND owner <> '' AND user_id <> ''"
-		      " AND agent_state IN ('running', 'loading')) RETURNING 1)"
-		      " DELETE FROM thole.owners WHERE owner = $1"
-		      " AND NOT EXISTS (SELECT 1 FROM left_behind)",
-		      &args, NULL, NULL) == TH_OK &&
+	    th_pq_run(
+		&s->writer,
+		"WITH left_behind AS (UPDATE thole.owners SET expires ="
+		" '-infinity', seen = clock_timestamp() WHERE owner = $1 AND EXISTS (SELECT 1 FROM"
+		" thole.sessions WHERE owner = $1 AND owner <> '' AND user_id <> ''"
+		" AND agent_state IN ('running', 'loading')) RETURNING 1)"
+		" DELETE FROM thole.owners WHERE owner = $1"
+		" AND NOT EXISTS (SELECT 1 FROM left_behind)",
+		&args, NULL, NULL) == TH_OK &&
 	    node)
 		(void)!th_pg_notify_tell(s, &s->writer, NULL);
 	o->name[0] = '\0';

@@ -220,6 +220,7 @@ const struct th_store_kind th_store_postgres = {
 	.release_many = th_postgres_release_many,
 	.announce = th_postgres_announce,
 	.nodes = th_postgres_nodes,
+	.slow = th_postgres_slow,
 	.abandoned = th_postgres_abandoned,
 	.get = th_postgres_get,
 	.list = th_postgres_list,

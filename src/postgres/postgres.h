@@ -33,7 +33,7 @@
 #include "store/common.h"
 #include "store/group.h"
 
-#define TH_POSTGRES_VERSION 7
+#define TH_POSTGRES_VERSION 8
 
 /* Whose lease is over at any time: the owner of sessions that were handed over. */
 #define TH_PG_NOBODY "handed-over"
@@ -253,6 +253,8 @@ enum th_code th_postgres_announce(struct th_store *store, const struct th_node *
 				  struct th_err *err);
 enum th_code th_postgres_nodes(struct th_store *store, struct th_str session_id, th_node_fn *fn,
 			       void *ctx, struct th_err *err);
+enum th_code th_postgres_slow(struct th_store *store, th_slow_fn *fn, void *ctx,
+			      struct th_err *err);
 
 /* notify.c */
 void th_pg_notify_init(struct th_postgres *s);

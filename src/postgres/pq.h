@@ -139,6 +139,8 @@ void th_pq_rollback(struct th_pq *c);
  * is readable when there may be one. */
 TH_NODISCARD enum th_code th_pq_heard(struct th_pq *c, bool *ret, struct th_err *err);
 int th_pq_socket(const struct th_pq *c);
+/* Rounds of th_pq_go that took longer than TH_STORE_SLOW_MS, of all connections of this process. */
+uint64_t th_pq_slow(void);
 /* Did somebody else's transaction make this one fail, so that it can be tried again? */
 bool th_pq_try_again(const struct th_pq *c);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pq_run.c - statements, many at a time. */
+#include <stdatomic.h>
 #include <stdio.h>
 
+#include "base/limits.h"
 #include "base/text.h"
 #include "io/clock.h"
 #include "postgres/pq_internal.h"
@@ -167,10 +169,18 @@ static enum th_code take_all(struct th_pq *c, size_t count, PGresult **results, 
 	return code;
 }
 
+static _Atomic uint64_t slow_count;
+
+uint64_t th_pq_slow(void)
+{
+	return atomic_load(&slow_count);
+}
+
 enum th_code th_pq_go(struct th_pq *c, PGresult **results, struct th_err *err)
 {
 	enum th_code code = TH_OK, first = TH_OK;
 	size_t count = c->queued;
+	uint64_t began_ms;
 
 	if (results)
 		memset(results, 0, count * sizeof(*results));
@@ -181,7 +191,10 @@ enum th_code th_pq_go(struct th_pq *c, PGresult **results, struct th_err *err)
 		return th_fail(err, TH_ECONN, "%s: the connection was cut", c->shown);
 	if (!th_libpq.PQpipelineSync(c->conn))
 		return th_pq_fail_conn(c, err);
+	began_ms = th_clock_ms();
 	code = take_all(c, count, results, &first, err);
+	if (th_clock_ms() - began_ms > TH_STORE_SLOW_MS)
+		atomic_fetch_add(&slow_count, 1);
 	if (code == TH_OK)
 		code = first;
 	/* A server that ends says so, and is gone. */

@@ -179,11 +179,18 @@ static const char *const seventh[] = {
 	" WHERE agent_state = 'scheduled'",
 	NULL,
 };
+/* Since when a session that was handed over waits, and what was its last event; statements of a node that were slow. */
+static const char *const eighth[] = {
+	"ALTER TABLE thole.sessions ADD COLUMN left_at timestamptz,"
+	" ADD COLUMN left_seq bigint",
+	"ALTER TABLE thole.owners ADD COLUMN slow bigint NOT NULL DEFAULT 0",
+	NULL,
+};
 /* clang-format on */
 
 /* What leads to version i + 1. */
-static const char *const *const steps[TH_POSTGRES_VERSION] = { first, second, third,  fourth,
-							       fifth, sixth,  seventh };
+static const char *const *const steps[TH_POSTGRES_VERSION] = { first, second, third,   fourth,
+							       fifth, sixth,  seventh, eighth };
 
 /* 0: there is no schema. */
 static enum th_code version_get(struct th_pq *c, int64_t *ret, struct th_err *err)

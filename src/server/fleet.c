@@ -150,6 +150,7 @@ struct th_fleet *th_fleet_free(struct th_fleet *f)
 		return NULL;
 	(void)thole_runtime_when_left(f->server->rt, NULL, NULL, NULL);
 	thole_reading_free(f->look);
+	thole_reading_free(f->slow_look);
 	while (f->first)
 		th_forward_free(f->first);
 	th_timer_stop(&f->drain);
@@ -210,6 +211,42 @@ static void on_looked(void *ctx, int code, const struct thole_error *err)
 	}
 }
 
+static int on_slow(void *ctx, const char *line, size_t len)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_fleet *f = ctx;
+
+	if (th_json_parse(th_str_n(line, len), &doc, NULL) != TH_OK)
+		return 0;
+	f->slows++;
+	f->slows_ms = TH_MAX(f->slows_ms, (uint64_t)th_json_get_int(th_json_root(doc), "ms", 0));
+	return 0;
+}
+
+static void on_slow_looked(void *ctx, int code, const struct thole_error *err)
+{
+	struct th_fleet *f = ctx;
+
+	f->slow_look = NULL;
+	if (code) {
+		th_journal_say(f->server, "fleet", "slow statements: %s", err->text);
+		return;
+	}
+	f->slow = f->slows;
+	f->slow_ms = f->slows_ms;
+}
+
+static void look_at_slow(struct th_fleet *f)
+{
+	struct thole_error e;
+
+	if (f->slow_look)
+		return;
+	f->slows = f->slows_ms = 0;
+	if (thole_runtime_slow_start(f->server->rt, on_slow, on_slow_looked, f, &f->slow_look, &e))
+		th_journal_say(f->server, "fleet", "slow statements: %s", e.text);
+}
+
 void th_fleet_sweep(struct th_fleet *f)
 {
 	struct thole_error e;
@@ -224,6 +261,7 @@ void th_fleet_sweep(struct th_fleet *f)
 	th_buf_clear(&f->coming);
 	if (thole_runtime_nodes_start(f->server->rt, NULL, on_line, on_looked, f, &f->look, &e))
 		th_journal_say(f->server, "fleet", "who lives: %s", e.text);
+	look_at_slow(f);
 	th_server_kick(f->server);
 }
 
@@ -263,6 +301,7 @@ void th_fleet_figures(const struct th_fleet *f, struct th_buf *out)
 	struct th_str rest = th_buf_str(&f->nodes);
 	uint64_t nodes[3] = { 0 }; /* live, draining, dead */
 	uint64_t sessions[TH_COUNT(states)] = { 0 }, ownerless = 0, seen_ms = 0;
+	uint64_t queue = 0, queue_ms = 0, slow = 0;
 
 	while (rest.len) {
 		struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
@@ -278,6 +317,11 @@ void th_fleet_figures(const struct th_fleet *f, struct th_buf *out)
 			ownerless += (uint64_t)th_json_get_int(has, "running", 0);
 		else
 			seen_ms = TH_MAX(seen_ms, (uint64_t)th_json_get_int(node, "seen_ms", 0));
+		queue += (uint64_t)th_json_get_int(node, "queue", 0);
+		queue_ms = TH_MAX(queue_ms, (uint64_t)th_json_get_int(node, "queue_ms", 0));
+		if (!dead && th_str_eq(th_json_get_str(node, "address"),
+				       f->server->settings.s.fleet->address))
+			slow = (uint64_t)th_json_get_int(node, "slow", 0);
 		if (th_json_get_str(node, "host").len)
 			nodes[dead ? 2 : th_json_bool(th_json_get(node, "draining"), false)]++;
 		for (size_t i = 0; i < TH_COUNT(states); i++)
@@ -297,6 +341,15 @@ void th_fleet_figures(const struct th_fleet *f, struct th_buf *out)
 	       ownerless);
 	figure(out, "renewal_age_ms", "gauge", "Since the last renewal of the node that is latest.",
 	       seen_ms);
+	figure(out, "queue", "gauge", "Sessions that wait to be taken, those to begin included.",
+	       queue);
+	figure(out, "queue_age_ms", "gauge", "Since the first of these has waited.", queue_ms);
+	figure(out, "slow_queries", "gauge",
+	       "Statements that the database has had under way for more than a second, 8 at most.",
+	       f->slow);
+	figure(out, "slow_query_age_ms", "gauge", "Of the oldest of these.", f->slow_ms);
+	figure(out, "slow_queries_total", "counter",
+	       "Statements of this node that took longer than a second.", slow);
 	figure(out, "forwarded_total", "counter", "Requests passed on to another node.",
 	       f->forwarded);
 	figure(out, "moved_total", "counter", "Of these, those whose session had moved meanwhile.",

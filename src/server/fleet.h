@@ -31,9 +31,11 @@ struct th_fleet {
 	struct th_tls_config *tls; /* of sockets to other nodes */
 	struct th_forward *first;
 	size_t count;
-	struct thole_reading *look; /* at who lives; NULL: none is under way */
-	struct th_buf nodes;        /* of the last one, a JSON object a line */
-	struct th_buf coming;       /* of the one under way */
+	struct thole_reading *look;              /* at who lives; NULL: none is under way */
+	struct th_buf nodes;                     /* of the last one, a JSON object a line */
+	struct th_buf coming;                    /* of the one under way */
+	struct thole_reading *slow_look;         /* at slow statements; NULL: none */
+	uint64_t slow, slow_ms, slows, slows_ms; /* how many and the oldest; the look's */
 	uint64_t looked_ms;
 	struct th_timer drain;
 	size_t left; /* sessions that are not handed over yet */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet_list.c - GET /api/fleet: the runtimes of the store, as they are now. */
+/* fleet_list.c - GET /api/fleet: the runtimes of the store, as they are now, and its slow
+ * statements. */
 #include <stdlib.h>
 
 #include "server/service.h"
@@ -9,6 +10,7 @@ struct list {
 	struct thole_reading *reading;
 	struct th_buf json;
 	size_t count;
+	bool slow; /* the list of statements is being read */
 };
 
 static void list_free(struct list *l)
@@ -35,15 +37,28 @@ static int on_line(void *ctx, const char *line, size_t len)
 	return 0;
 }
 
-static void on_done(void *ctx, int code, const struct thole_error *err)
+static void on_done(void *ctx, int code, const struct thole_error *why)
 {
 	struct list *l = ctx;
 	struct th_access *a = l->access;
+	struct thole_error err;
 
 	l->reading = NULL;
+	if (!code && !l->slow) {
+		l->slow = true;
+		l->count = 0;
+		th_buf_add_cstr(&l->json, "],\"slow\":[");
+		code =
+		    thole_runtime_slow_start(a->server->rt, on_line, on_done, l, &l->reading, &err);
+		why = &err;
+		if (!code) {
+			th_server_kick(a->server);
+			return;
+		}
+	}
 	th_buf_add_cstr(&l->json, "]}");
 	if (code)
-		th_access_error(a, err);
+		th_access_error(a, why);
 	else
 		th_access_json(a, 200, &l->json);
 }
@@ -54,7 +69,7 @@ void th_api_fleet(struct th_access *a)
 	struct thole_error err;
 
 	*l = (struct list){ .access = a };
-	th_buf_init(&l->json, TH_FLEET_NODES_MAX * 4 * TH_KIB);
+	th_buf_init(&l->json, (TH_FLEET_NODES_MAX + TH_STORE_SLOW_MAX) * 4 * TH_KIB);
 	th_buf_add_cstr(&l->json, "{\"nodes\":[");
 	a->ctx = l;
 	a->gone = on_gone;

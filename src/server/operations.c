@@ -13,7 +13,7 @@ static const struct th_route routes[] = {
 	{ "GET", "/api/me", TH_SCOPE_ALL, th_api_me, 0, NULL, "who asks: user, scopes, and of a cookie expires_ms", NULL },
 	{ "GET", "/api/quota", TH_SCOPE_READ, th_api_quota, 0, NULL, "how much of the user's quota is used: sessions, turns_today, cost_usd_today, each with used and limit (null: none); day_ends_ms", NULL },
 	{ "GET", "/metrics", TH_SCOPE_ADMIN, th_api_metrics, 0, NULL, "figures for Prometheus", NULL },
-	{ "GET", "/api/fleet", TH_SCOPE_ADMIN, th_api_fleet, 0, NULL, "the runtimes of a store that several machines use, and how many sessions each has: docs/FLEET.md", NULL },
+	{ "GET", "/api/fleet", TH_SCOPE_ADMIN, th_api_fleet, 0, NULL, "the runtimes of a store that several machines use, how many sessions each has, how long some wait to be taken, and slow statements: docs/FLEET.md", NULL },
 	{ "GET", "/api/openapi.json", TH_SCOPE_READ, th_api_openapi, 0, NULL, "this table and its bodies as an OpenAPI 3.1 document", NULL },
 	{ "GET", "/api/agents", TH_SCOPE_READ, th_api_agents, 0, NULL, "the agents that sessions can be begun with", NULL },
 	{ NULL, NULL, 0, NULL, 0, NULL, NULL, NULL },

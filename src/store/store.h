@@ -113,8 +113,22 @@ struct th_node {
 	int64_t process;
 	int64_t seen_ms, left_ms;                 /* since its last word; of its lease, 0: dead */
 	int64_t running, waiting, paused, others; /* sessions that it has */
+	/* Of a user's that run, or whose time has come: those that nobody works on, and since when
+	 * the first of them has waited to be taken.  Those that nobody has are the one's without a
+	 * host. */
+	int64_t queue, queue_ms;
+	int64_t slow; /* statements of it that took longer than TH_STORE_SLOW_MS */
 };
 typedef enum th_code th_node_fn(void *ctx, const struct th_node *node, struct th_err *err);
+
+/* A statement that the store's server has had under way for longer than TH_STORE_SLOW_MS. */
+struct th_slow {
+	int64_t ms, process; /* the server's process */
+	struct th_str host;  /* who asked; empty: the same machine */
+	struct th_str waits; /* for what, as the server says it: "Lock: tuple"; empty: it works */
+	struct th_str text;  /* its beginning */
+};
+typedef enum th_code th_slow_fn(void *ctx, const struct th_slow *slow, struct th_err *err);
 
 /* What this runtime holds is lost, and may be another one's: effects end at once.  Once, on the
  * loop's thread; everything that is written from then on is refused. */
@@ -233,6 +247,10 @@ struct th_store_kind {
 	 * most.  With a session: only the one that lives and has it, if there is one. */
 	enum th_code (*nodes)(struct th_store *s, struct th_str session_id, th_node_fn *fn,
 			      void *ctx, struct th_err *err);
+
+	/* Those that have been under way longest first, TH_STORE_SLOW_MAX at most; NULL: nobody can
+	 * tell. */
+	enum th_code (*slow)(struct th_store *s, th_slow_fn *fn, void *ctx, struct th_err *err);
 
 	/* Sessions that run or are loading and whose owner is dead, and those that are scheduled
 	 * and whose time has come by the store's clock, TH_FLEET_CLAIM_MAX at most: of a store that

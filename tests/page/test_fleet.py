@@ -15,7 +15,7 @@ import house  # noqa: E402
 import server  # noqa: E402
 from nodes import WithNodes  # noqa: E402
 
-ROWS = "JSON.stringify([...document.querySelectorAll('.money tbody tr')].map((r) => [...r.children].map((c) => c.textContent)))"
+ROWS = "JSON.stringify([...document.querySelectorAll('.nodes tbody tr')].map((r) => [...r.children].map((c) => c.textContent)))"
 
 
 class Fleet(WithNodes):
@@ -53,12 +53,12 @@ class Fleet(WithNodes):
         self.port = first.port
         tab = self.open("#/fleet", who="boss")
         tab.wait_text("2 nodes live.", ".money")
-        tab.wait("document.querySelectorAll('.money tbody tr').length === 2")
+        tab.wait("document.querySelectorAll('.nodes tbody tr').length === 2")
         self.wait_for(lambda: self.rows(tab)["<b>n2"][:2] == ["live", "2"])
         rows = self.rows(tab)
         self.assertEqual((rows["n1"][0], rows["n1"][1], rows["n1"][5]), ("live", "0", "50"))
-        self.assertEqual((rows["<b>n2"][5], rows["<b>n2"][9]), ("any", second.address))
-        self.assertTrue(rows["<b>n2"][8].startswith("gpu, eu"), rows)
+        self.assertEqual((rows["<b>n2"][5], rows["<b>n2"][10]), ("any", second.address))
+        self.assertTrue(rows["<b>n2"][9].startswith("gpu, eu"), rows)
         self.assertEqual(tab.js("document.querySelector('nav a[aria-current]').textContent"), "Fleet")
         self.assertTrue(tab.js("(() => { const box = document.querySelector('.table-box'); return box.scrollWidth <= box.clientWidth; })()"), "a column is cut off at 1280 pixels")
         self.shot(tab, "fleet")
@@ -67,6 +67,11 @@ class Fleet(WithNodes):
         second.end(signal.SIGKILL)
         self.wait_for(lambda: self.rows(tab).get("<b>n2", [""])[0] in ("dead", "") and "n1" in self.rows(tab), 30)
         self.assertTrue(tab.js("document.activeElement.className === 'table-box'"))
+        # A statement that takes long, and a session that waits longer than its node is dead for, are said.
+        with self.postgres.busy("SELECT pg_sleep(60) -- <b>slow"):
+            tab.wait_text("SELECT pg_sleep(60) -- <b>slow", ".slow")
+            tab.wait_text("Timeout: PgSleep", ".slow")
+        tab.wait("document.querySelector('.slow').hidden")
         for name in ("one", "two"):
             (self.work / name / "go").write_text("")
         self.wait_for(lambda: all(self.state(name) == "finished" for name in ("one", "two")), 30)
@@ -86,7 +91,7 @@ class Alone(house_page.Paged):
         self.begin()
         tab = self.open("#/fleet", who="boss")
         tab.wait_text("This server is alone", ".money")
-        self.assertEqual(tab.js("document.querySelectorAll('.money tbody tr').length"), 0)
+        self.assertEqual(tab.js("document.querySelectorAll('.nodes tbody tr').length"), 0)
         self.expected = ["403"]
         other = self.open("#/fleet", who="alice")
         other.wait_text("This cannot be shown", "main")

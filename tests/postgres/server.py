@@ -6,6 +6,7 @@
 Without PostgreSQL it says so and ends with 77: skipped.
 """
 
+import contextlib
 import glob
 import os
 import pwd
@@ -132,6 +133,24 @@ class Server:
         if done.returncode:
             raise RuntimeError(done.stderr)
         return done.stdout.strip()
+
+    @contextlib.contextmanager
+    def busy(self, *texts, name="postgres"):
+        """Statements that are under way meanwhile, each on a connection of its own; yields when all have begun."""
+        url = self.url(name) + "?application_name=busy"
+        own = " FROM pg_stat_activity WHERE application_name = 'busy'"
+        sent = [subprocess.Popen([os.path.join(self.bin, "psql"), "-XqAt", "-d", url, "-c", text], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                for text in texts]
+        try:
+            while int(self.sql("SELECT count(*)" + own + " AND wait_event = 'PgSleep'")) < len(texts):
+                if any(process.poll() is not None for process in sent):
+                    raise RuntimeError("a statement ended")
+                time.sleep(0.02)
+            yield
+        finally:
+            self.sql("SELECT pg_terminate_backend(pid)" + own)
+            for process in sent:
+                process.wait()
 
     def signal(self, number):
         """To the server and all its processes: SIGKILL is a power cut but for the disk's own memory."""

@@ -329,6 +329,14 @@ static void alone(void **state)
 	BAD(THOLE_EUSAGE, thole_runtime_nodes_start(rt, NULL, on_line, NULL, &g, NULL, &error));
 	BAD(THOLE_EUSAGE,
 	    thole_runtime_nodes_start(NULL, NULL, on_line, on_done, &g, NULL, &error));
+	got_clear(&g);
+	GOOD(thole_runtime_slow_start(rt, on_line, on_done, &g, NULL, &error));
+	GOOD(thole_runtime_run(rt, &error));
+	assert_int_equal(g.ended, 1);
+	assert_int_equal(g.lines, 0);
+	BAD(THOLE_EUSAGE, thole_runtime_slow_start(rt, NULL, on_done, &g, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_slow_start(rt, on_line, NULL, &g, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_slow_start(NULL, on_line, on_done, &g, NULL, &error));
 	BAD(THOLE_EUNSUPPORTED, thole_runtime_announce(rt, full, &error));
 	BAD(THOLE_EUNSUPPORTED, thole_runtime_announce(rt, none, &error));
 	BAD(THOLE_EUSAGE, thole_runtime_announce(rt, unknown, &error));
