@@ -24,7 +24,7 @@
  *       (terminate, finished, answer, DONE, FAIL, call_user).  Has a "call_id" when it came
  *       as a function_call of the wire, which then has no result.
  *   function_call browser {"action":"goto","url"} | {"action":"search","query"} |
- *       {"action":"back"} | {"action":"forward"} | {"action":"reload"}
+ *       {"action":"back"} | {"action":"forward"} | {"action":"reload"}, each with "screenshot":true
  *   function_call remember {"fact"}
  *       for the tools of these names; without them the model is told that there are none.
  */

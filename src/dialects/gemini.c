@@ -116,6 +116,7 @@ static void say_browser(const struct th_gemini_word *row, const struct th_json *
 	for (size_t i = 0; i < TH_COUNT(copied); i++)
 		if (th_json_type(th_json_get(args, copied[i])) == TH_JSON_STR)
 			th_jw_kstr(&inner, copied[i], th_json_get_str(args, copied[i]));
+	th_jw_kbool(&inner, "screenshot", true); /* such a model goes by pictures */
 	th_jw_object_end(&inner);
 	th_jw_object(w);
 	th_jw_kstr(w, "type", TH_STR("function_call"));

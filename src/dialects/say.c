@@ -237,6 +237,7 @@ static void say_browser(struct th_say *s, const struct th_word *word)
 		th_jw_kstr(&w, "url", word->text);
 	if (!strcmp(word->name, "search"))
 		th_jw_kstr(&w, "query", word->text);
+	th_jw_kbool(&w, "screenshot", true); /* such a model goes by pictures */
 	th_jw_object_end(&w);
 	th_say_function(s, TH_STR(TH_TOOL_BROWSER), th_buf_str(&text));
 	th_buf_deinit(&text);

@@ -103,6 +103,16 @@ static bool is_behind_the_end(const struct th_live *l, const struct th_call *c)
 	return false;
 }
 
+/* Why its dialect could not say it as a call of a tool of ours; empty: it could. */
+static struct th_str unread(struct th_str item, struct th_arena *a)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+
+	if (!th_json_raw_get(item, "error").len || th_json_parse(item, &doc, NULL))
+		return TH_STR("");
+	return th_arena_str(a, th_json_get_str(th_json_root(doc), "error"));
+}
+
 /* Records the call with another item, and with what the grounder found; both JSON. */
 static void record_item(struct th_live *l, struct th_call *c, struct th_str item,
 			struct th_str grounding)
@@ -140,6 +150,8 @@ static void record_item(struct th_live *l, struct th_call *c, struct th_str item
 		}
 	} else {
 		th_live_usable(l, row, c, &arguments, &a, &why);
+		if (!why.len)
+			why = unread(item, &a);
 	}
 	if (c->cancelled)
 		why = TH_STR(TH_CALL_CANCELLED_WHY);

@@ -3,6 +3,7 @@
  * model.c - one model request from its event to its answer's event.
  */
 #include "driver/model.h"
+#include "dialects/browser_words.h"
 
 #include <stdlib.h>
 
@@ -545,14 +546,25 @@ static enum th_code translate(const struct th_live *l, struct th_answer *a, stru
 		.tools = l->options.tools,
 		.tool_count = l->options.tool_count,
 	};
-	enum th_code code;
+	struct th_buf said = TH_BUF_INIT(TH_ANSWER_MAX);
+	enum th_code code = TH_OK;
+	bool changed;
 
-	if (!dialect->decode)
-		return TH_OK;
-	code = dialect->decode(&c, a->items, items, err);
+	if (dialect->decode) {
+		code = dialect->decode(&c, a->items, items, err);
+		if (!code)
+			code = th_buf_check(items, "the answer", err);
+		a->items = th_buf_str(items);
+	}
 	if (!code)
+		code = th_browser_words(&c, a->items, &said, &changed, err);
+	if (!code && changed) {
+		th_buf_clear(items);
+		th_buf_add(items, th_buf_str(&said));
 		code = th_buf_check(items, "the answer", err);
-	a->items = th_buf_str(items);
+		a->items = th_buf_str(items);
+	}
+	th_buf_deinit(&said);
 	return code;
 }
 

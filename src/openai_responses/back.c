@@ -122,6 +122,8 @@ static bool is_kept(const struct th_profile *p, const struct item_kind *kind, bo
 {
 	if (th_str_eq(val, TH_STR("null")))
 		return false;
+	if (th_str_is(key, "function") || th_str_is(key, "said") || th_str_is(key, "error"))
+		return false; /* dialects/browser_words.h */
 	if (th_str_is(key, "pending_safety_checks"))
 		return !th_writer_is_empty_list(val);
 	if (th_str_is(key, "status"))
@@ -134,6 +136,16 @@ static bool is_kept(const struct th_profile *p, const struct item_kind *kind, bo
 static bool is_id_char(char c)
 {
 	return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '-';
+}
+
+/* A call goes back as the model said it (dialects/browser_words.h). */
+static struct th_str as_said(struct th_str item, struct th_str key, struct th_str val)
+{
+	struct th_str said = th_str_is(key, "name")        ? th_json_raw_get(item, "function")
+			     : th_str_is(key, "arguments") ? th_json_raw_get(item, "said")
+							   : val;
+
+	return said.len && said.ptr[0] == '"' ? said : val;
 }
 
 static void put_item(struct th_group_writer *x, struct th_str item, const struct item_kind *kind,
@@ -150,7 +162,7 @@ static void put_item(struct th_group_writer *x, struct th_str item, const struct
 		th_jw_raw(&x->w, TH_STR("\""));
 		th_buf_add(x->w.out, it.key);
 		th_buf_add(x->w.out, TH_STR("\":"));
-		th_buf_add(x->w.out, it.val);
+		th_buf_add(x->w.out, as_said(item, it.key, it.val));
 	}
 	if (!id) { /* any id of the right form will do */
 		struct th_str call_id = th_writer_raw_str(item, "call_id");

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tool browser on hard pages: what it says of them, and what they note was done to them."""
 
+import json
 import pathlib
 import unittest
 
@@ -42,6 +43,26 @@ class Structure(house_browser.Browsed):
         calls = [e["data"] for e in self.events("b1") if e["kind"] == "call"]
         self.assertEqual([c["class"] for c in calls], ["R"] + ["W"] * 8)
         self.assertEqual(len([e for e in self.events("b1") if e["kind"] == "intent"]), 9)
+
+    def test_words_of_others(self):
+        """Playwright's tools, OpenHands' and BrowserGym's code reach the tool, under its rules. A person writes them: what was not declared."""
+        lines = [("browser_snapshot", {}), ("browser_type", {"ref": "e3", "text": "Ada"}),
+                 ("browser_fill_form", {"fields": [{"type": "combobox", "ref": "e5", "value": "Blue"}, {"type": "textbox", "ref": "3", "value": "Bob"}]}),
+                 ("browser_click", {"index": 6}), ("browser_resize", {"width": 3, "height": 4}), ("browser_get_state", {"include_screenshot": True}),
+                 ("browser", {"code": "press('3', 'Enter')"})]
+        said = "".join("%s %s\n" % (name, json.dumps(arguments)) for name, arguments in lines) + "done seen\n"
+        self.good("run", "-a", self.agent("form", "tools: [browser]\n"), "-m", "human/human", "-s", "b1", "look", stdin=said)
+        outcomes = [e["data"] for e in self.events("b1") if e["kind"] == "outcome"]
+        texts = [o["output"] if isinstance(o["output"], str) else "\n".join(p.get("text", "") for p in o["output"]) for o in outcomes]
+        for text, words in zip(texts, ('[3 textbox "Name"]', '[3 textbox "Name" = "Ada"]', '[3 textbox "Name" = "Bob"]', '[6 checkbox "Keep" checked]',
+                                       "browser_resize: the size of the page is the agent file's", "# Order", ""), strict=True):
+            self.assertIn(words, text)
+        self.assertIn("image", [p["type"] for p in outcomes[5]["output"]])
+        self.assertEqual(self.site.done("form"), [["chose", "b"], ["sent", {"name": "Bob", "day": "", "colour": "b", "keep": "on"}]])
+        self.assertEqual([o["status"] for o in outcomes], ["done"] * 4 + ["refused"] + ["done"] * 2)
+        calls = [e["data"] for e in self.events("b1") if e["kind"] == "call"]
+        self.assertEqual([c["tool"] for c in calls], ["browser"] * 7)
+        self.assertEqual([c["class"] for c in calls], ["R", "W", "W", "W", "W", "R", "W"])
 
     def test_shadow_and_frames(self):
         texts, _ = self.texts(
