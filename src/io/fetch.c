@@ -147,6 +147,28 @@ static void recycle(struct th_fetch *x)
 	f->spare_count++;
 }
 
+/* Its connection was in use until now. */
+static void note_use(struct th_fetch *x)
+{
+	long port = 0;
+
+	if (curl_easy_getinfo(x->easy, CURLINFO_LOCAL_PORT, &port) == CURLE_OK && port > 0)
+		x->f->uses[port % TH_FETCH_USES] =
+		    (struct th_fetch_use){ (uint16_t)port, th_fetch_now(x) };
+}
+
+/* Has the kept connection that curl has chosen rested so long that its server may be closing it? */
+static bool rested(const struct th_fetch *x, int local_port)
+{
+	const struct th_fetch_use *use = &x->f->uses[(unsigned)local_port % TH_FETCH_USES];
+	long made = 0;
+
+	if (curl_easy_getinfo(x->easy, CURLINFO_NUM_CONNECTS, &made) == CURLE_OK && made > 0)
+		return false;
+	return local_port <= 0 || use->port != local_port ||
+	       th_fetch_now(x) >= use->at_ms + x->f->rest_ms;
+}
+
 void th_fetch_finish(struct th_fetch *x, enum th_fetch_end end, CURLcode code)
 {
 	struct th_fetch_result result = { .end = end,
@@ -156,6 +178,8 @@ void th_fetch_finish(struct th_fetch *x, enum th_fetch_end end, CURLcode code)
 	result.sent = x->connected;
 	result.duration_ms = th_fetch_now(x) - TH_MIN(x->started_ms, th_fetch_now(x));
 	th_fetch_describe(x, end, code, &result.err);
+	if (end == TH_FETCH_OK || end == TH_FETCH_STATUS)
+		note_use(x);
 	detach(x);
 	if (x->on_done && !x->dead)
 		x->on_done(x->ctx, &result);
@@ -186,7 +210,10 @@ static int on_prereq(void *ctx, char *ip, char *local_ip, int port, int local_po
 	(void)ip;
 	(void)local_ip;
 	(void)port;
-	(void)local_port;
+	if (x->once && !x->fresh && rested(x, local_port)) {
+		x->stale = true;
+		return CURL_PREREQFUNC_ABORT;
+	}
 	x->connected = true;
 	x->byte_ms = th_fetch_now(x);
 	th_fetch_arm(x);
@@ -347,6 +374,8 @@ enum th_code th_fetch_start(struct th_fetcher *f, const struct th_fetch_request 
 		.event_idle_ms = r->event_idle_ms,
 		.total_ms = r->total_ms,
 		.body_max = r->body_max ? r->body_max : TH_HTTP_BODY_MAX,
+		.once = r->once,
+		.fresh = r->once && size == 0,
 	};
 	x->index = slot_take(f, x);
 	x->generation = f->slots[x->index].generation;
@@ -364,7 +393,7 @@ enum th_code th_fetch_start(struct th_fetcher *f, const struct th_fetch_request 
 	}
 	SET(CURLOPT_PIPEWAIT, f->http2 && th_str_istarts(r->url, TH_STR("https:")) ? 1L : 0L);
 	SET(CURLOPT_UNIX_SOCKET_PATH, r->unix_path);
-	SET(CURLOPT_FRESH_CONNECT, r->once ? 1L : 0L);
+	SET(CURLOPT_FRESH_CONNECT, x->fresh ? 1L : 0L);
 	SET(CURLOPT_CONNECTTIMEOUT_MS,
 	    (long)TH_MIN(r->connect_ms ? r->connect_ms : INT32_MAX, (uint64_t)INT32_MAX));
 	set_method(x, r);
@@ -375,6 +404,22 @@ enum th_code th_fetch_start(struct th_fetcher *f, const struct th_fetch_request 
 	th_loop_defer(f->loop, &f->kick);
 	*ret = (struct th_fetch_id){ x->index, x->generation };
 	return TH_OK;
+}
+
+void th_fetch_again(struct th_fetch *x)
+{
+	struct th_fetcher *f = x->f;
+
+	assert(x->stale && !x->connected && !x->head && x->piece == 0 && x->offset == 0);
+	th_fetch_list_remove(x);
+	f->depth++;
+	curl_multi_remove_handle(x->lane->multi, x->easy);
+	f->depth--;
+	x->added = x->stale = false;
+	x->fresh = true;
+	SET(CURLOPT_FRESH_CONNECT, 1L);
+	th_fetch_list_append(&f->pending, x);
+	th_loop_defer(f->loop, &f->kick);
 }
 
 void th_fetch_alive(struct th_fetcher *f, struct th_fetch_id id)
@@ -441,6 +486,7 @@ enum th_code th_fetcher_new(struct th_loop *l, struct th_fetcher **ret, struct t
 		return th_fail(err, TH_EIO, "libcurl does not start");
 	struct th_fetcher *f = (struct th_fetcher *)th_alloc(sizeof(*f));
 	f->loop = l;
+	f->rest_ms = TH_FETCH_REST_MS;
 	f->ready_fd = epoll_create1(EPOLL_CLOEXEC);
 	enum th_code code = f->ready_fd < 0
 				? th_fail_errno(err, errno, "watch descriptors")

@@ -98,9 +98,11 @@ struct th_fetch_request {
 	/* Sent with its Content-Length.  body_count 0: no body (POST and PUT: an empty one). */
 	const struct th_str *body;
 	size_t body_count;
-	/* On a connection of its own.  A request on a kept one may be sent a second time when the
-	 * server closes it before the first byte of an answer: not for what must not happen twice.
-	 */
+	/* What must not happen twice.  curl sends a request a second time when a server closes a
+	 * kept connection before the first byte of an answer: this one is sent again only where
+	 * nothing of its body had left, else it ends with TH_FETCH_CUT.  It goes on a kept
+	 * connection only when that was in use a moment ago, for one that rested longer may be
+	 * closed just now; without a body it has a connection of its own. */
 	bool once;
 	const char *unix_path; /* connect to this socket instead of the URL's host; NULL: no */
 

@@ -236,7 +236,10 @@ static void pump(struct th_fetch_lane *lane)
 		CURLcode code = msg->data.result;
 		struct th_fetch *x = fetch_of(msg->easy_handle);
 		assert(msg->msg == CURLMSG_DONE);
-		th_fetch_finish(x, th_fetch_end_of(x, code), code);
+		if (x->stale && code == CURLE_ABORTED_BY_CALLBACK && !x->dead)
+			th_fetch_again(x);
+		else
+			th_fetch_finish(x, th_fetch_end_of(x, code), code);
 	}
 }
 

@@ -69,7 +69,10 @@ struct th_fetch {
 	uint64_t received;
 	size_t head_size, body_max;
 	bool added, uploading, connected, head_done, informational, dead, stopped, over_limit;
-	bool held; /* its consumer cannot take more */
+	bool held;  /* its consumer cannot take more */
+	bool once;  /* nothing of its body may be sent twice */
+	bool fresh; /* on a connection of its own */
+	bool stale; /* it got a connection that rested too long: sent nothing, to begin again */
 	char why[CURL_ERROR_SIZE];
 };
 
@@ -77,6 +80,14 @@ struct th_fetch_slot {
 	struct th_fetch *fetch; /* NULL: free */
 	uint32_t generation, next_free;
 };
+
+/* When a connection was last in use, by our end's port. */
+struct th_fetch_use {
+	uint16_t port; /* 0: none */
+	uint64_t at_ms;
+};
+#define TH_FETCH_USES 1024    /* others in the same place are taken for resting too long */
+#define TH_FETCH_REST_MS 3000 /* of servers that close what rests, most wait for 5 s */
 
 struct th_fetcher {
 	struct th_loop *loop;
@@ -100,7 +111,9 @@ struct th_fetcher {
 	const char *ca_file, *ca_dir;
 	th_fetch_allows_fn *allows; /* NULL: whatever curl wants to dial */
 	void *allows_ctx;
-	unsigned depth; /* inside curl */
+	struct th_fetch_use uses[TH_FETCH_USES];
+	uint64_t rest_ms; /* what a connection may have rested for a request that is once */
+	unsigned depth;   /* inside curl */
 	bool closing, http2;
 };
 
@@ -114,6 +127,8 @@ void th_fetch_list_append(struct th_fetch *sentinel, struct th_fetch *x);
 void th_fetch_list_remove(struct th_fetch *x);
 void th_fetch_arm(struct th_fetch *x); /* its deadlines */
 void th_fetch_finish(struct th_fetch *x, enum th_fetch_end end, CURLcode code);
+/* Sent nothing on a connection that rested too long: on one of its own now. */
+void th_fetch_again(struct th_fetch *x);
 void th_fetch_reap(struct th_fetcher *f); /* those that were cancelled inside curl */
 
 /* fetch_request.c */

@@ -33,11 +33,14 @@ size_t th_fetch_read_body(char *to, size_t size, size_t count, void *ctx)
 	return put;
 }
 
-/* curl sends again when a kept connection turned out to be dead. */
+/* curl sends again when a kept connection turned out to be dead; not what has begun to leave and
+ * must not be there twice. */
 int th_fetch_seek_body(void *ctx, curl_off_t offset, int origin)
 {
 	struct th_fetch *x = (struct th_fetch *)ctx;
 	if (x->dead || origin != SEEK_SET || offset < 0 || (uint64_t)offset > x->body_size)
+		return CURL_SEEKFUNC_FAIL;
+	if (x->once && (x->piece > 0 || x->offset > 0))
 		return CURL_SEEKFUNC_FAIL;
 	x->piece = 0;
 	x->offset = 0;
@@ -179,7 +182,8 @@ struct curl_slist *th_fetch_lines(struct th_fetch *x, const struct th_fetch_requ
 {
 	struct lines count = {}, write = {};
 	add_lines(&count, r);
-	size_t small = x->body_size <= SMALL_BODY_MAX ? (size_t)x->body_size : 0;
+	/* curl sends what it has in one piece again without asking. */
+	size_t small = x->body_size <= SMALL_BODY_MAX && !x->once ? (size_t)x->body_size : 0;
 	x->lines_size = count.count * sizeof(struct curl_slist) + count.size;
 	x->block = th_realloc(NULL, x->lines_size + small); /* all of it is written below */
 	write.nodes = (struct curl_slist *)x->block;

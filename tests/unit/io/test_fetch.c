@@ -26,6 +26,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "io/clock.h"
+#include "io/fetch_internal.h"
 #include "io/files.h"
 
 /* ---- a server ---- */
@@ -469,6 +470,109 @@ static void a_kept_connection_that_died_is_no_error(void **state)
 	assert_int_equal(requests, 3);
 	assert_non_null(strstr(seen, "\r\n\r\nagainmmm"));
 	assert_true(seen[seen_len - 1] == '!' && seen[seen_len - 2] == 'm');
+}
+
+/* What must not happen twice: it shares connections, and where one ends under it, it is not sent
+ * again. */
+static void what_counts_once_is_sent_once(void **state)
+{
+	struct th_str piece = TH_STR("act");
+	struct th_fetch_request r = request_of(&o);
+	(void)state;
+	serve = serve_ok;
+	r.method = "POST";
+	r.body = &piece;
+	r.body_count = 1;
+	r.once = true;
+	for (int i = 0; i < 5; i++) {
+		reset();
+		fetch(&r);
+		assert_int_equal(o.result.end, TH_FETCH_OK);
+	}
+	assert_int_equal(connections, 1);
+	assert_int_equal(requests, 5);
+	/* On one that has rested nothing is sent. */
+	fetcher->rest_ms = 0;
+	reset();
+	fetch(&r);
+	assert_int_equal(o.result.end, TH_FETCH_OK);
+	assert_int_equal(connections, 2);
+	assert_int_equal(requests, 6);
+}
+
+static void what_counts_once_is_not_sent_again(void **state)
+{
+	static char much[9000];
+	struct th_str pieces[] = { TH_STR("act"), { much, sizeof(much) }, TH_STR("!") };
+	struct th_fetch_request r = request_of(&o);
+	memset(much, 'm', sizeof(much));
+	serve = serve_once;
+	r.method = "POST";
+	r.body = pieces;
+	r.once = true;
+	for (size_t count = 1; count <= 3; count += 2) { /* a small body, and one in pieces */
+		teardown(state);
+		setup(state);
+		serve = serve_once;
+		r.url = th_str_of(url);
+		r.body_count = count;
+		reset();
+		fetch(&r);
+		assert_int_equal(o.result.end, TH_FETCH_OK);
+		reset();
+		fetch(&r);
+		assert_int_equal(o.result.end, TH_FETCH_CUT);
+		assert_true(o.result.sent);
+		assert_int_equal(requests, 2); /* curl may have dialled again, and sent nothing */
+	}
+}
+
+#define HAMMERED 400
+
+static _Atomic int heard[HAMMERED];
+
+/* Answers, and closes at about the time when the next request comes: before, in its middle, after.
+ */
+static void serve_fickle(int fd, int nth)
+{
+	struct pollfd p = { fd, POLLIN, 0 };
+	for (int i = nth; hear(fd); i++) {
+		pthread_mutex_lock(&lock);
+		long number = strtol(strstr(seen, "\r\n\r\n") + 4, NULL, 10);
+		pthread_mutex_unlock(&lock);
+		heard[number]++;
+		say(fd, OK_HEAD "Content-Length: 5\r\n\r\nhello");
+		if (i % 3 == 0)
+			return;
+		(void)poll(&p, 1, i % 5);
+		if (i % 4 == 0) /* it is there, or not yet: closed without a look */
+			return;
+	}
+}
+
+static void nothing_is_heard_twice(void **state)
+{
+	int answered = 0;
+	(void)state;
+	serve = serve_fickle;
+	for (int i = 0; i < HAMMERED; i++) {
+		char text[16];
+		struct th_str piece = { text, (size_t)snprintf(text, sizeof(text), "%d", i) };
+		struct th_fetch_request r = request_of(&o);
+		heard[i] = 0;
+		r.method = "POST";
+		r.body = &piece;
+		r.body_count = 1;
+		r.once = true;
+		reset();
+		fetch(&r);
+		assert_true(o.result.end == TH_FETCH_OK || o.result.end == TH_FETCH_CUT);
+		assert_true(o.result.end != TH_FETCH_OK || heard[i] == 1);
+		answered += o.result.end == TH_FETCH_OK;
+	}
+	for (int i = 0; i < HAMMERED; i++)
+		assert_true(heard[i] <= 1);
+	assert_true(answered > HAMMERED / 4 && connections < HAMMERED);
 }
 
 static void serve_informed(int fd, int nth)
@@ -1269,6 +1373,9 @@ int main(void)
 		T(a_large_body_of_many_pieces_arrives),
 		T(an_answer_waits_for_who_takes_it),
 		T(a_kept_connection_that_died_is_no_error),
+		T(what_counts_once_is_sent_once),
+		T(what_counts_once_is_not_sent_again),
+		T(nothing_is_heard_twice),
 		T(informational_heads_and_trailers_are_passed_over),
 		T(wait_hints_are_read),
 		T(kept_values_have_a_maximum),
