@@ -106,7 +106,7 @@ void th_live_free(struct th_live *l)
 	th_buf_deinit(&l->filtered);
 	th_arena_deinit(&l->format);
 	th_session_deinit(&l->fold);
-	free((void *)(uintptr_t)l->options.tools);
+	free(l->own_tools);
 	free(l->held);
 	free(l->queue);
 	free(l->user);

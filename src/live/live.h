@@ -103,6 +103,7 @@ struct th_live {
 	uint64_t filtered_message; /* the last message when the filter was called */
 	struct th_arena format;    /* holds output_schema in the form that is sent */
 	struct th_request_options options;
+	struct th_tool_spec *own_tools; /* options.tools; NULL: those of the configuration */
 	uint64_t ending; /* the request whose answer in the background is being ended; 0: none */
 	struct th_buf previous;     /* text behind options.previous of the current request */
 	struct th_history *history; /* NULL until it is needed */

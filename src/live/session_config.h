@@ -67,6 +67,10 @@ struct th_session_config {
 	const struct th_resolved_model *judge;  /* agent->judge->model; the same */
 	const struct th_tool_row *tools;
 	size_t tool_count;
+	/* The specs of those that the model is told of, for sessions to share; NULL: each makes its
+	 * own list. */
+	const struct th_tool_spec *specs;
+	size_t spec_count;
 	bool has_computer, has_pages;       /* pages: as of th_request_options */
 	const struct th_tool_row *computer; /* a function of this process; NULL: the executor's */
 	struct th_size screen;

@@ -25,10 +25,7 @@ void th_world_child_opened(void *ctx, struct th_ticket parent, struct th_ticket 
 	assert(p);
 	s->parent = p;
 	s->id = th_arena_str(&s->memory, session_id);
-	s->agent = p->agent;
-	s->agent.computer = NULL;
-	s->resolved_models = p->resolved_models;
-	s->members = p->members;
+	s->setup = th_runtime_setup_share(p->setup);
 	s->stored = true;
 	s->row.session_id = s->id;
 	s->row.epoch = epoch;

@@ -18,14 +18,20 @@ static bool asks_hosts(const struct th_agent *a)
 	       policy.ask & TH_GUARDED_BIT(TH_GUARDED_HOST);
 }
 
+/* That is opened with the executor.  What works on a call has none: its parent's is not its own. */
+static const struct th_agent_computer *computer_of(const struct th_runtime_session *s)
+{
+	return s->parent ? NULL : s->setup->agent.computer;
+}
+
 /* `starts`: what computer.start says; its strings are borrowed. */
 static struct th_executor_options executor_options(const struct th_runtime_session *s,
 						   int64_t epoch,
 						   const struct th_agent_starts *starts)
 {
 	const struct th_runtime *rt = s->rt;
-	const struct th_agent *a = &s->agent;
-	const struct th_agent_computer *pc = a->computer;
+	const struct th_agent *a = &s->setup->agent;
+	const struct th_agent_computer *pc = computer_of(s);
 	struct th_executor_options o = {
 		.session = s->id,
 		.scope = th_buf_str(&rt->scope),
@@ -63,7 +69,7 @@ static struct th_executor_options executor_options(const struct th_runtime_sessi
 enum th_code th_runtime_session_executor(struct th_runtime_session *s, int64_t epoch,
 					 struct th_err *err)
 {
-	const struct th_agent_computer *pc = s->agent.computer;
+	const struct th_agent_computer *pc = computer_of(s);
 	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
 	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_agent_starts starts = { 0 };
@@ -79,7 +85,7 @@ enum th_code th_runtime_session_executor(struct th_runtime_session *s, int64_t e
 	o = executor_options(s, epoch, &starts);
 	o.place = th_runtime_session_far(s);
 	o.tls = s->rt->far_tls;
-	code = th_runtime_secrets(s->agent.secrets, o.scope, s->id, &o.secrets, err);
+	code = th_runtime_secrets(s->setup->agent.secrets, o.scope, s->id, &o.secrets, err);
 	if (code)
 		return code;
 	return th_executor_client_new(s->rt->loop, &o, &s->executor, err);
@@ -89,7 +95,7 @@ void th_runtime_session_executor_end(const struct th_runtime_session *s)
 {
 	if (s->may_have_executor)
 		th_runtime_executor_end(s->rt, s->id, s->stored ? s->row.epoch : 1,
-					th_str_of(s->far));
+					s->far ? th_str_of(s->far) : TH_STR(""));
 }
 
 static void tool_call_drop(struct th_runtime *rt, struct th_runtime_effect *c)

@@ -4,6 +4,7 @@
  * and where the log says that a session's is.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/json.h"
 #include "io/stream.h"
@@ -34,6 +35,22 @@ enum th_code th_runtime_far(struct th_runtime *rt, const struct th_runtime_far *
 	return TH_OK;
 }
 
+static struct th_str far_of(const struct th_runtime_session *s)
+{
+	return s->far ? th_str_of(s->far) : TH_STR("");
+}
+
+/* Empty: here. */
+static void set_far(struct th_runtime_session *s, struct th_str place)
+{
+	free(s->far);
+	s->far = NULL;
+	if (place.len) {
+		s->far = th_alloc(place.len + 1);
+		memcpy(s->far, place.ptr, place.len);
+	}
+}
+
 static enum th_code on_event(void *ctx, const struct th_event *ev, const struct th_digest *digest,
 			     struct th_err *err)
 {
@@ -49,7 +66,7 @@ static enum th_code on_event(void *ctx, const struct th_event *ev, const struct 
 	/* One without a journal may have been written before there was an executor. */
 	if (place.len <= TH_FLEET_TEXT_MAX &&
 	    (place.len || th_json_get_str(th_json_root(doc), "journal").len))
-		snprintf(s->far, sizeof(s->far), "%.*s", TH_FMT(place));
+		set_far(s, place);
 	return TH_OK;
 }
 
@@ -60,24 +77,24 @@ struct th_str th_runtime_session_far(struct th_runtime_session *s)
 	struct th_err ignored;
 
 	if (!rt->far_tls || !s->stored || s->far_known)
-		return th_str_of(s->far);
+		return far_of(s);
 	s->far_known = true;
 	from = head > TH_EXEC_PLACE_EVENTS_MAX ? head - TH_EXEC_PLACE_EVENTS_MAX : 1;
 	/* What cannot be read here cannot be opened either, which says why. */
 	if (rt->store->kind->read(rt->store, s->id, from, head, on_event, s, &ignored) ||
-	    th_str_is(th_str_of(rt->here), s->far))
-		s->far[0] = '\0';
-	return th_str_of(s->far);
+	    th_str_eq(th_str_of(rt->here), far_of(s)))
+		set_far(s, TH_STR(""));
+	return far_of(s);
 }
 
 void th_runtime_session_note_place(struct th_runtime_session *s)
 {
 	struct th_str place;
 
-	if (!s->executor || !s->far[0])
+	if (!s->executor || !s->far)
 		return;
 	place = th_executor_client_place(s->executor);
-	snprintf(s->far, sizeof(s->far), "%.*s", TH_FMT(place));
+	set_far(s, th_str_sub(place, 0, TH_FLEET_TEXT_MAX));
 }
 
 struct th_str th_runtime_far_of(struct th_runtime *rt, struct th_str session_id)

@@ -3,7 +3,8 @@
  * internal.h - what the runtime's files share: runtime.c has the world's
  * clock and store, models.c requests, effects.c executors,
  * sessions.c the sessions' lives, children.c those that work for
- * others, session_config.c what each is run with, trace.c where traces go.
+ * others, setup.c and session_config.c what they are run with, trace.c where
+ * traces go.
  */
 #ifndef TH_RUNTIME_INTERNAL_H
 #define TH_RUNTIME_INTERNAL_H
@@ -20,6 +21,28 @@
 #include "script/callbacks.h"
 
 #define TH_RANDOM_POOL 1024
+#define TH_SETUP_BUCKETS 256
+
+/*
+ * What sessions with one definition are run with: its agents, their models, keys and tools.  Made
+ * once for all sessions of a runtime that have it, and freed with the last of them.  One with
+ * functions of a program (struct th_start) is its session's alone.
+ */
+struct th_runtime_setup {
+	struct th_runtime_setup *next; /* in its bucket */
+	struct th_digest key;          /* of the definition as session_created has it */
+	size_t users;
+	bool shared;            /* it is in the runtime's table */
+	bool checked;           /* as a new session's is; a stored one may be older than a check */
+	struct th_arena memory; /* agents, tools, strings */
+	struct th_agent agent;  /* who begins */
+	struct th_session_config config; /* but for the size of a screen that is opened later */
+	struct th_script_code script;    /* of the agent; config.callbacks points into it */
+	struct th_tool_row computer;     /* of this process, where computer.local is set */
+	struct th_callbacks callbacks;   /* of this process */
+	struct th_resolved_models models;
+	struct th_resolved_models **members; /* of the other agents: each server gets its own key */
+};
 
 /* A session of the runtime: what the driver borrows, and its executor. */
 struct th_runtime_mcp;
@@ -29,23 +52,19 @@ struct th_runtime_session {
 	struct th_runtime_mcp *mcp; /* mcp.c: calls of servers at an address; NULL: none yet */
 	struct th_runtime_session *prev, *next;
 	struct th_runtime_session *parent; /* whose call it works on: closed before that; or NULL */
-	struct th_arena memory;            /* agent, tools, strings */
-	struct th_agent agent;
-	struct th_session_config session_config;
-	struct th_script_code script; /* of the agent; session_config.callbacks points into it */
+	struct th_arena memory;            /* strings; what it was begun with */
+	struct th_runtime_setup *setup;    /* NULL: its first event was not read yet */
+	struct th_size screen;             /* of the computer that was opened for it */
 	struct th_str id, user, metadata;
-	struct th_session_row row;   /* of a stored session */
-	struct th_tool_row computer; /* of this process, where computer.local is set */
+	struct th_session_row row; /* of a stored session */
 	bool stored;
-	bool over;         /* of one with a parent: it is to be closed */
-	bool screen_first; /* found while it was read: its computer has to be there before */
-	bool in_pieces;    /* a long log is read beside the loop */
-	bool beside;       /* so is any log: nothing of it waits for the store */
-	bool from_dead;    /* where it cannot be opened, it is handed on */
-	bool configured;   /* fit_stored has read what it is run with */
-	struct th_start
-	    *start; /* how one with a long log was begun, for fit_stored; NULL: no more */
-	struct th_lease *asking;            /* for its lease; NULL: not now */
+	bool over;               /* of one with a parent: it is to be closed */
+	bool screen_first;       /* found while it was read: its computer has to be there before */
+	bool in_pieces;          /* a long log is read beside the loop */
+	bool beside;             /* so is any log: nothing of it waits for the store */
+	bool from_dead;          /* where it cannot be opened, it is handed on */
+	struct th_start *start;  /* how one with a long log was begun; NULL: no more is known */
+	struct th_lease *asking; /* for its lease; NULL: not now */
 	struct th_runtime_opening *opening; /* its log is being read; NULL: it is not */
 	struct th_observer observer;        /* the driver's: the caller's, or ours in front of it */
 	struct th_observer watcher;         /* the caller's, where traces are sent */
@@ -53,16 +72,13 @@ struct th_runtime_session {
 	void *ready_ctx;
 	struct th_handle handle; /* {0, 0}: not with the driver yet */
 	struct th_executor_client *executor;
-	char far[TH_FLEET_TEXT_MAX + 1]; /* where its executor was when it was taken up; "": here */
+	char *far; /* where its executor was when it was taken up; NULL: here */
 	bool far_known;
 	bool may_have_executor;     /* of this process or of one before */
 	bool greeting, unavailable; /* intents wait for the executor; it cannot be had */
 	struct th_err *no_executor; /* why; NULL: there always was one */
 	struct th_timer timer;
 	struct th_ticket timer_ticket;
-	struct th_callbacks callbacks;
-	struct th_resolved_models resolved_models;
-	struct th_resolved_models **members; /* of the other agents: each server gets its own key */
 	struct th_runtime_request *calls;
 };
 
@@ -107,6 +123,7 @@ struct th_runtime {
 	struct th_tool_row *tools;
 	size_t tool_count;
 	struct th_schemas schemas;
+	struct th_runtime_setup *setups[TH_SETUP_BUCKETS];
 	char *program;
 	struct th_buf scope;              /* what the store is called: executors are found by it */
 	struct th_tls_config *far_tls;    /* to executors of other machines; NULL: none */
@@ -173,19 +190,23 @@ struct th_str th_runtime_far_of(struct th_runtime *rt, struct th_str session_id)
 /* Waits until those of that session that were told to end are gone; an empty name: all of them. */
 void th_runtime_executor_ended(struct th_runtime *rt, struct th_str session);
 
-/* session_config.c */
-/* Where session_created is read into. */
-struct th_first_event {
-	struct th_arena *a;
-	struct th_agent *agent;
-	bool found;
-};
-enum th_code th_runtime_session_read(void *ctx, const struct th_event *ev,
-				     const struct th_digest *digest, struct th_err *err);
-/* Models, keys and tools: everything that can be wrong before anything is started. */
-TH_NODISCARD enum th_code th_runtime_session_config(struct th_runtime_session *s,
-						    const struct th_start *start,
-						    struct th_err *err);
+/* setup.c */
+/* Of a new session's agent, which is copied, or of a stored session's first event.  `start` (may be
+ * NULL) has what a program gives.  Everything that can be wrong before anything is started. */
+TH_NODISCARD enum th_code th_runtime_setup_new(struct th_runtime *rt, const struct th_start *start,
+					       struct th_runtime_setup **ret, struct th_err *err);
+TH_NODISCARD enum th_code th_runtime_setup_stored(struct th_runtime *rt,
+						  const struct th_event *first,
+						  const struct th_start *start,
+						  struct th_runtime_setup **ret,
+						  struct th_err *err);
+struct th_runtime_setup *th_runtime_setup_share(struct th_runtime_setup *u);
+/* Its session has it no more; NULL is fine. */
+void th_runtime_setup_drop(struct th_runtime *rt, struct th_runtime_setup *u);
+
+/* session_config.c: models, keys and tools of u->agent. */
+TH_NODISCARD enum th_code th_runtime_setup_make(struct th_runtime *rt, struct th_runtime_setup *u,
+						const struct th_start *start, struct th_err *err);
 
 /* trace.c: the observer that the driver has, ours in front of the caller's or not. */
 void th_runtime_session_watch(struct th_runtime_session *s, const struct th_observer *observer);

@@ -159,9 +159,10 @@ static struct th_runtime_mcp *mcp_of(struct th_runtime_session *s)
 		s->mcp->env = (struct th_tool_env){
 			.loop = s->rt->loop,
 			.workspace_fd = -1,
-			.workspace = s->agent.workspace,
-			.command_ms_max =
-			    s->agent.limits ? s->agent.limits->command_seconds * 1000 : 0,
+			.workspace = s->setup->agent.workspace,
+			.command_ms_max = s->setup->agent.limits
+					      ? s->setup->agent.limits->command_seconds * 1000
+					      : 0,
 			.undo_fd = -1,
 			.fetcher = s->rt->fetcher,
 		};
@@ -205,7 +206,7 @@ static enum th_code make_mask(struct th_runtime_session *s, struct th_err *err)
 
 	if (m->masks)
 		return TH_OK;
-	code = th_runtime_secrets_mask(s->agent.secrets, &m->mask, err);
+	code = th_runtime_secrets_mask(s->setup->agent.secrets, &m->mask, err);
 	m->env.mask = m->mask;
 	m->masks = !code;
 	return code;

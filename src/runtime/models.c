@@ -140,7 +140,7 @@ enum th_code th_world_model_call(void *ctx, struct th_ticket t, const struct th_
 		{ "User-Agent", TH_STR("thole/" TH_VERSION) },
 	};
 	const struct th_resolved_models *resolved_models =
-	    call->agent ? s->members[call->agent - 1] : &s->resolved_models;
+	    call->agent ? s->setup->members[call->agent - 1] : &s->setup->models;
 	bool bearer = strcmp(wire->key_header, "Authorization") == 0;
 	struct th_fetch_request r = {
 		.method = call->get ? "GET" : "POST",

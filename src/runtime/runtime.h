@@ -201,9 +201,4 @@ const struct th_err *th_runtime_failure(const struct th_runtime *rt);
 /* Runs the loop until nothing waits for a flush (with the runtime's own loop). */
 TH_NODISCARD enum th_code th_runtime_settle(struct th_runtime *rt, struct th_err *err);
 
-/* The definition a stored session was created with; strings in the arena. */
-TH_NODISCARD enum th_code th_runtime_stored_agent(struct th_runtime *rt, struct th_str session_id,
-						  struct th_arena *a, struct th_agent *ret,
-						  struct th_err *err);
-
 #endif

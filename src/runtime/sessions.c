@@ -5,9 +5,6 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "config/hooks.h"
-#include "config/skills.h"
-#include "config/subagents.h"
 #include "io/clock.h"
 #include "runtime/internal.h"
 
@@ -36,6 +33,7 @@ void th_runtime_session_free(struct th_runtime_session *s)
 		th_timer_stop(&s->timer);
 	s->executor = th_executor_client_free(s->executor);
 	free(s->no_executor);
+	free(s->far);
 	if (s->prev)
 		s->prev->next = s->next;
 	else
@@ -45,6 +43,7 @@ void th_runtime_session_free(struct th_runtime_session *s)
 	if (s->handle.generation)
 		rt->by_index[s->handle.index] = NULL;
 	rt->child_count -= s->parent != NULL;
+	th_runtime_setup_drop(rt, s->setup);
 	th_arena_deinit(&s->memory);
 	free(s);
 }
@@ -71,27 +70,40 @@ static bool is_long(const struct th_runtime_session *s)
 	return s->stored && (s->beside || (s->in_pieces && s->row.head_seq > TH_OPEN_EVENTS_MAX));
 }
 
+/* Is a computer to be opened before the driver has the session?  One of this process is there. */
+static bool opens_computer(const struct th_runtime_session *s)
+{
+	return s->setup->config.has_computer && !s->setup->config.computer;
+}
+
+static struct th_session_config config_of(const struct th_runtime_session *s)
+{
+	struct th_session_config ret = s->setup->config;
+
+	if (opens_computer(s))
+		ret.screen = s->screen;
+	return ret;
+}
+
 /* The log's first event says what it is run with.  One with a computer stops here: that is opened
  * first. */
 static enum th_code fit_stored(void *ctx, const struct th_event *first,
 			       struct th_session_config *ret, struct th_err *err)
 {
 	struct th_runtime_session *s = ctx;
-	struct th_first_event f = { &s->memory, &s->agent, false };
-	enum th_code code = TH_OK;
+	enum th_code code;
 
-	if (!s->configured) {
-		code = th_runtime_session_read(&f, first, NULL, err);
-		if (!code)
-			code = th_runtime_session_config(s, s->start, err);
-		s->configured = !code;
-		if (!code && s->session_config.has_computer && !s->session_config.computer) {
+	if (!s->setup) {
+		code = th_runtime_setup_stored(s->rt, first, s->start, &s->setup, err);
+		if (code)
+			return code;
+		if (opens_computer(s)) {
 			s->screen_first = true;
-			code = th_fail(err, TH_EBUSY, "its computer is not open yet");
+			return th_fail(err, TH_EBUSY, "its computer is not open yet");
 		}
 	}
-	*ret = s->session_config;
-	return code;
+	*ret = config_of(s);
+	return TH_OK;
 }
 
 static th_opened_fn opened;
@@ -99,22 +111,20 @@ static th_opened_fn opened;
 static enum th_code with_driver(struct th_runtime_session *s, struct th_err *err)
 {
 	struct th_runtime *rt = s->rt;
-	struct th_ev_session_created created = {
-		.model = s->agent.model,
-		.workspace = s->agent.workspace,
-		.user = s->user,
-		.metadata = s->metadata,
-	};
+	struct th_ev_session_created created = { .user = s->user, .metadata = s->metadata };
+	struct th_session_config config;
 	enum th_code code;
 
 	if (is_long(s))
 		return th_runtime_open_begin(s, fit_stored, opened, err);
+	config = config_of(s);
+	created.model = s->setup->agent.model;
+	created.workspace = s->setup->agent.workspace;
 	if (s->stored)
-		code = th_driver_open(rt->driver, &s->row, &s->session_config, &s->observer,
-				      &s->handle, err);
+		code = th_driver_open(rt->driver, &s->row, &config, &s->observer, &s->handle, err);
 	else
-		code = th_driver_create(rt->driver, s->id, &s->session_config, &created,
-					&s->observer, &s->handle, err);
+		code = th_driver_create(rt->driver, s->id, &config, &created, &s->observer,
+					&s->handle, err);
 	if (code)
 		return code;
 	th_runtime_session_index(s);
@@ -158,7 +168,7 @@ static void on_executor_ready(void *ctx, const struct th_executor_info *info,
 		start_over(s, err);
 		return;
 	}
-	s->session_config.screen = info->screen;
+	s->screen = info->screen;
 	if (with_driver(s, &failure))
 		start_over(s, &failure);
 	else if (!s->opening)
@@ -265,6 +275,35 @@ static enum th_code check_name(struct th_str id, struct th_err *err)
 	return TH_OK;
 }
 
+/* For what it is run with; see setup_stored. */
+struct first_event {
+	struct th_runtime_session *session;
+	const struct th_start *start;
+};
+
+static enum th_code on_first_event(void *ctx, const struct th_event *first,
+				   const struct th_digest *digest, struct th_err *err)
+{
+	struct first_event *f = ctx;
+
+	(void)digest;
+	return th_runtime_setup_stored(f->session->rt, first, f->start, &f->session->setup, err);
+}
+
+static enum th_code setup_stored(struct th_runtime_session *s, const struct th_start *start,
+				 struct th_err *err)
+{
+	struct th_store *store = s->rt->store;
+	struct first_event f = { s, start };
+	enum th_code code = store->kind->read(store, s->id, 1, 1, on_first_event, &f, err);
+
+	if (!code && !s->setup)
+		code = th_fail(err, TH_ECORRUPT, "session %.*s has no first event", TH_FMT(s->id));
+	return code;
+}
+
+/* The session of that name, or a new one: held, and with what it is run with, but where its first
+ * event is read with the others. */
 static enum th_code take(struct th_runtime_session *s, const struct th_start *start, bool take_up,
 			 struct th_err *err)
 {
@@ -303,7 +342,7 @@ static enum th_code take(struct th_runtime_session *s, const struct th_start *st
 		have(s);
 		if (is_long(s)) /* its first event is read with the others */
 			return keep_start(s, start, err);
-		return th_runtime_stored_agent(s->rt, s->id, &s->memory, &s->agent, err);
+		return setup_stored(s, start, err);
 	}
 	if (!start->agent)
 		return fail_absent(start->session_id, err);
@@ -316,10 +355,7 @@ static enum th_code take(struct th_runtime_session *s, const struct th_start *st
 	}
 	s->user = th_arena_str(&s->memory, start->user);
 	s->metadata = th_arena_str(&s->memory, start->metadata);
-	return th_agent_copy(start->agent, &s->memory, &s->agent, err)
-		   ?: th_subagents_load(&s->agent, &s->memory, err)
-			  ?: th_skills_load(&s->agent, &s->memory, err)
-				 ?: th_hooks_load(&s->agent, &s->memory, err);
+	return th_runtime_setup_new(s->rt, start, &s->setup, err);
 }
 
 enum th_code th_runtime_start(struct th_runtime *rt, const struct th_start *start, bool take_up,
@@ -338,15 +374,12 @@ enum th_code th_runtime_start(struct th_runtime *rt, const struct th_start *star
 		return TH_OK;
 	if (!code && is_long(s)) {
 		code = with_driver(s, err);
+	} else if (!code && opens_computer(s)) {
+		code = open_computer(s, err);
 	} else if (!code) {
-		code = th_runtime_session_config(s, start, err);
-		if (!code && s->session_config.has_computer && !s->session_config.computer) {
-			code = open_computer(s, err);
-		} else if (!code) {
-			code = with_driver(s, err);
-			if (!code)
-				ready(ctx, s->handle, NULL);
-		}
+		code = with_driver(s, err);
+		if (!code)
+			ready(ctx, s->handle, NULL);
 	}
 	if (code) {
 		give_to(s, s->from_dead);

@@ -44,7 +44,8 @@ void th_live_instruct(struct th_live *l, struct th_str text, bool fresh)
 	fit_instructions(l);
 }
 
-/* The functions that hand over and the tools of servers, beside the agent's own tools. */
+/* The functions that hand over and the tools of servers, beside the agent's own tools, which are
+ * listed with its configuration where there are no others. */
 static enum th_code fit_tools(struct th_live *l, struct th_err *err)
 {
 	const struct th_session_config *session_config = l->session_config;
@@ -55,10 +56,11 @@ static enum th_code fit_tools(struct th_live *l, struct th_err *err)
 
 	for (size_t i = 0; th_live_mcp_row(l, i); i++)
 		count++;
-	free((void *)(uintptr_t)l->options.tools);
-	l->options.tools = NULL;
-	l->options.tool_count = 0;
-	if (count == 0)
+	free(l->own_tools);
+	l->own_tools = NULL;
+	l->options.tools = session_config->specs;
+	l->options.tool_count = session_config->spec_count;
+	if (count == 0 || (session_config->specs && count == session_config->tool_count))
 		return TH_OK;
 	specs = th_try_alloc(count * sizeof(*specs));
 	if (!specs)
@@ -76,7 +78,7 @@ static enum th_code fit_tools(struct th_live *l, struct th_err *err)
 		};
 	for (size_t i = 0; (row = th_live_mcp_row(l, i)); i++)
 		specs[told++] = row->spec;
-	l->options.tools = specs;
+	l->options.tools = l->own_tools = specs;
 	l->options.tool_count = told;
 	return TH_OK;
 }
