@@ -119,7 +119,9 @@ bool th_link_far_failed(struct th_executor_client *x, const struct th_err *why)
 {
 	uint64_t now_ms = th_loop_now_ms(x->loop);
 
-	if (why->code == TH_ENOENT) {
+	/* There is none; or one end refuses the other's certificate, or does not speak as we do: it
+	 * would be the same after ten seconds. */
+	if (why->code == TH_ENOENT || why->code == TH_EPROTO) {
 		leave_it(x, why);
 		return true;
 	}

@@ -193,6 +193,18 @@ enum th_code th_tls_connect(struct th_tls_config *c, const char *host, bool addr
 	return TH_OK;
 }
 
+/* What went wrong in a connection: of a certificate, with what is wrong with it. */
+static enum th_code fail_peer(const struct th_tls *t, struct th_err *err)
+{
+	long verified = SSL_get_verify_result(t->ssl);
+	enum th_code code = fail_ssl(err, TH_EPROTO, "TLS");
+	struct th_err first = *err;
+
+	if (verified == X509_V_OK)
+		return code;
+	return th_fail(err, code, "%s: %s", first.msg, X509_verify_cert_error_string(verified));
+}
+
 enum th_code th_tls_read(struct th_tls *t, struct th_str bytes, struct th_buf *plain,
 			 struct th_buf *out, struct th_err *err)
 {
@@ -209,7 +221,7 @@ enum th_code th_tls_read(struct th_tls *t, struct th_str bytes, struct th_buf *p
 	if (why == SSL_ERROR_ZERO_RETURN)
 		return th_fail(err, TH_ECONN, "the peer closed the connection");
 	if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE)
-		return fail_ssl(err, TH_EPROTO, "TLS");
+		return fail_peer(t, err);
 	return th_buf_check(plain, "what came over TLS", err);
 }
 

@@ -14,6 +14,7 @@ import socket
 import ssl
 import struct
 import sys
+import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e" / "cli"))
@@ -79,6 +80,57 @@ class Connection:
                 return None
             whole += more
         return json.loads(whole[8:8 + struct.unpack("<I", whole[4:8])[0]])
+
+
+class Refusing:
+    """What listens where a gate is meant to, with another certificate, or for nodes of another authority."""
+
+    def __init__(self, test, certificate, authority):
+        at = test.certificates
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(at / (certificate + ".pem"), at / (certificate + ".key"))
+        self.context.load_verify_locations(at / (authority + ".pem"))
+        self.context.verify_mode = ssl.CERT_REQUIRED
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.place, self.count = "127.0.0.1:%d" % self.listener.getsockname()[1], 0
+
+    def __enter__(self):
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *unused):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.thread.join()
+        self.listener.close()
+
+    def run(self):
+        while True:
+            try:
+                connection = self.listener.accept()[0]
+            except OSError:
+                return
+            self.count += 1
+            self.refuse(connection)
+
+    def refuse(self, connection):
+        """Everything is read before it is closed, so that the other end hears why."""
+        into, out = ssl.MemoryBIO(), ssl.MemoryBIO()
+        tls, failed = self.context.wrap_bio(into, out, server_side=True), False
+        with connection:
+            while piece := connection.recv(65536):
+                if failed:
+                    continue
+                into.write(piece)
+                try:
+                    tls.do_handshake()
+                except ssl.SSLWantReadError:
+                    pass
+                except ssl.SSLError:
+                    failed = True
+                connection.sendall(out.read())
+                if failed:
+                    connection.shutdown(socket.SHUT_WR)
 
 
 class Executors(WithNodes):
@@ -255,6 +307,27 @@ class Executors(WithNodes):
         self.is_unknown(other.place)
         self.assertGreater(time.monotonic() - began, 5)  # it was tried for a while
         self.assertIn(gate.place, json.dumps(self.events("outcome")[0]))
+
+    def refused(self, certificate, authority, words):
+        """It is said at once, with the machine and the reason, and not tried again."""
+        at = self.certificates
+        with Refusing(self, certificate, authority) as machine:
+            first = self.node("n1", executors=machine.place, cert=str(at / "node.pem"), key=str(at / "node.key"), ca=str(at / "ca.pem"))
+            other, _ = self.machine("n2")
+            self.begin(first)
+            first.end(signal.SIGKILL)
+            for pid in self.executor():
+                os.kill(pid, signal.SIGKILL)
+            self.forget("n1")
+            self.is_unknown(other.place)
+            self.assertIn("the executor at %s: TLS: %s" % (machine.place, words), json.dumps(self.events("outcome")[0]))
+            self.assertEqual(machine.count, 1)
+
+    def test_a_certificate_of_a_stranger(self):
+        self.refused("stranger", "ca", "certificate verify failed: unable to get local issuer certificate")
+
+    def test_a_machine_of_another_fleet(self):
+        self.refused("node", "other", "tlsv1 alert unknown ca")
 
     def test_the_gate_comes_again(self):
         """What stands between is not what runs: a gate that ends and begins is waited for."""
