@@ -2,11 +2,15 @@
 """Sessions whose task begins later: in the store until then, seen, begun once by whoever is there, and cancelled."""
 
 import concurrent.futures
+import os
 import signal
 import time
+import unittest
 
 import house
 import serving
+
+MOST = 1000  # TH_SERVE_SCHEDULED_MAX
 
 
 class Scheduled(serving.Served):
@@ -118,6 +122,22 @@ class Scheduled(serving.Served):
         with concurrent.futures.ThreadPoolExecutor(16) as many:
             answers = [a.status for a in many.map(lambda i: self.begin("at-%d" % i, 3600), range(16))]
         self.assertEqual((answers.count(201), answers.count(429)), (2, 14))
+
+    @unittest.skipUnless(os.environ.get("TH_TORTURE"), "a thousand sessions take 20 s; TH_TORTURE=1 makes them")
+    def test_the_most_that_wait(self):
+        """TH_SERVE_SCHEDULED_MAX, where no quota is less; another user's do not count."""
+        self.leaves_executors = False
+        self.serve_rules([{"parts": [{"text": "Done."}]}])
+        self.serve_http()
+        with concurrent.futures.ThreadPoolExecutor(8) as many:
+            answers = [a.status for a in many.map(lambda i: self.begin("at-%d" % i, 36000), range(MOST))]
+        self.assertEqual(set(answers), {201})
+        refused = self.begin("more", 36000)
+        self.assertEqual((refused.status, refused.json()["error"]["message"]), (429, "%d sessions of yours wait for their time already" % MOST))
+        self.good_call("POST", "/api/sessions", {"id": "bobs", "message": "Go.", "start_at": 36000}, status=201, who="bob")
+        self.good_call("POST", "/api/sessions/at-7/cancel", {}, status=202)
+        self.wait_for(lambda: self.state("at-7") == "stopped")
+        self.assertEqual(self.begin("more", 36000).status, 201)
 
     def test_what_is_no_time(self):
         (self.folder / "config" / "thole" / "config.yaml").write_text("serve: {sessions_per_user: 2}\n")
