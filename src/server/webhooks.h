@@ -80,6 +80,7 @@ struct th_webhook {
 	struct th_webhook_scan *scan; /* the logs are being read; NULL: they are not */
 	uint64_t scanned_ms;          /* the loop's time when they were; 0: never */
 	bool known, off;
+	bool unread; /* the last row could not be read, as the journal says */
 };
 
 struct th_webhooks {

@@ -271,7 +271,27 @@ static enum th_code start(struct th_webhook_attempt *a, struct th_str row, struc
 	}
 }
 
-/* Its row is there, or is not to be had. */
+/* May it be otherwise in a while? */
+static bool passes(int code)
+{
+	return code == THOLE_ECONN || code == THOLE_EIO || code == THOLE_EBUSY ||
+	       code == THOLE_ETIMEOUT;
+}
+
+/* The store does not answer now: who is told is told later, with all of it. */
+static void unread(struct th_webhook *h, struct th_webhook_item *item,
+		   const struct thole_error *why)
+{
+	put_back(h, item);
+	if (!h->unread)
+		th_journal_say(h->all->server, "webhook",
+			       "a session's row cannot be read, and it is told later: %s",
+			       why->text);
+	h->unread = true;
+	th_timer_start(&h->timer, h->to.retry_ms, 0);
+}
+
+/* Its row is there, or is not to be had: of one that is gone, or that is damaged. */
 static void begin(void *ctx)
 {
 	struct th_webhook_attempt *a = ctx;
@@ -282,6 +302,14 @@ static void begin(void *ctx)
 
 	if (!row)
 		return;
+	if (row->err && passes(row->err->code)) {
+		struct thole_error why = *row->err;
+
+		free_attempt(a);
+		unread(h, item, &why);
+		return;
+	}
+	h->unread = false;
 	a->begun = start(a, row->err ? TH_STR("") : row->text, &r.err) == TH_OK;
 	if (a->begun)
 		return;

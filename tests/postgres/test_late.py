@@ -13,6 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e" / "cli"))
 import house
 import server
 import serving
+import test_webhooks
 from nodes import WithNodes
 
 SLOW_MAX = 8  # TH_STORE_SLOW_MAX
@@ -125,6 +126,21 @@ class Late(WithNodes):
         self.wait_for(lambda: self.row(other, "n1")["slow"] > before)
         self.wait_for(lambda: self.figure(node, "slow_queries_total") > before)
         self.assertIn(" %d " % self.row(other, "n1")["slow"], [line for line in self.good("fleet").out.splitlines() if line.startswith("n1 ")][0])
+
+    def test_a_webhook_waits_for_its_row(self):
+        """What cannot be read now is told later, with the agent and the metadata in it."""
+        receiver = test_webhooks.Receiver([500, 200])
+        self.addCleanup(receiver.stop)
+        self.serve_rules([{"parts": [{"text": "Done."}]}])
+        node = self.node("n1", serve={"webhooks": [{"url": receiver.url, "secret": test_webhooks.SECRET, "private": True, "retry_ms": 1000}]})
+        node.good("POST", "/api/sessions", {"agent": "worker", "id": "one", "message": "Go.", "metadata": {"ticket": 7}}, 201)
+        receiver.next()  # and it is tried again in a second
+        self.postgres.sql("ALTER TABLE thole.sessions RENAME COLUMN title TO away")
+        self.wait_for(lambda: "row cannot be read, and it is told later" in (self.folder / "n1" / "journal").read_text())
+        self.assertTrue(receiver.got.empty())
+        self.postgres.sql("ALTER TABLE thole.sessions RENAME COLUMN away TO title")
+        _, told, _ = receiver.next()
+        self.assertEqual((told["type"], told["data"]["agent"], told["data"]["metadata"]), ("session.finished", "worker", {"ticket": 7}))
 
 
 if __name__ == "__main__":
