@@ -566,16 +566,32 @@ static int run_size(struct th_computer_call *c)
 	return th_cli_print(&out, 0);
 }
 
+/* That none runs is no failure. */
+static enum th_code end_one(struct th_computer_call *c, const struct th_computer_flags *o,
+			    struct th_executor_options *x)
+{
+	enum th_code code;
+
+	x->session = session_of(o, c->a);
+	code = th_executor_client_end_once(x, c->err);
+	return code == TH_ENOENT ? TH_OK : code;
+}
+
+/* Where nobody says which, all that the user has of his own. */
 static int run_end(struct th_computer_call *c)
 {
 	struct th_executor_options x = { .only_running = true };
+	struct th_computer_flags o = *c->o;
+	bool all = !c->o->session.ptr && !c->o->computer.ptr;
+	enum th_code code = th_cli_scope(&c->o->common, c->a, &x.scope, c->err);
 
-	if (th_cli_scope(&c->o->common, c->a, &x.scope, c->err) != TH_OK)
-		return th_cli_fail(c->err);
-	x.session = session_of(c->o, c->a);
-	if (th_executor_client_end_once(&x, c->err) != TH_OK && c->err->code != TH_ENOENT)
-		return th_cli_fail(c->err);
-	return 0;
+	if (code == TH_OK && !all)
+		code = end_one(c, &o, &x);
+	for (size_t i = 0; all && th_computer_kinds[i] && code == TH_OK; i++) {
+		o.computer = th_str_of(th_computer_kinds[i]->name);
+		code = end_one(c, &o, &x);
+	}
+	return code == TH_OK ? 0 : th_cli_fail(c->err);
 }
 
 /* ---- the command ---- */
@@ -663,7 +679,8 @@ const struct th_command th_command_computer = {
 	    "  do JSON                       a list of actions as they stand in the log\n"
 	    "  shell COMMAND                 on its machine and screen; exits as it does\n"
 	    "  size                          of the screen\n"
-	    "  end                           closes the computer and all that runs on it\n\n"
+	    "  end                           closes the computer and all that runs on it;\n"
+	    "                                without -c and -s: each kind that was begun\n\n"
 	    "The first command starts a private desktop, and the next ones find it; thole computer "
 	    "end closes it, and ten minutes without a command do so too. With -s it is the "
 	    "computer of "

@@ -110,6 +110,8 @@ static int run_store(const struct th_command *self, int argc, char **argv)
 	if (code != TH_OK)
 		return code == TH_ECANCELED ? 0 : th_cli_fail(&err);
 	what = th_str_of(rest.count > 0 ? rest.list[0] : "");
+	if (o.over >= 0 && (!th_str_is(what, "blobs") || rest.count != 2))
+		return th_cli_die(2, "--over goes with blobs PLACE");
 	if (th_str_is(what, "copy") && rest.count == 3)
 		return copy(&o, rest.list[1], rest.list[2]);
 	if (th_str_is(what, "check") && rest.count == 1)

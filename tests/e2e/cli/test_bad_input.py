@@ -333,6 +333,8 @@ class Stores(house.House):
             self.bad(1, [str(path)], *args, "--store", store)
         self.assertEqual(path.read_bytes(), before)
         self.bad(2, ["nosuch"], "sessions", "--store", "nosuch:x")
+        for words in (["check"], ["migrate"], ["clean"], ["copy", "a", "b"], ["blobs"]):
+            self.bad(2, ["--over goes with blobs PLACE"], "store", *words, "--over", "5")
 
     def test_unreadable(self):
         folder = self.folder / "shut"

@@ -78,6 +78,16 @@ class Ends(house.House):
                 pass
         return found
 
+    def is_there(self, session):
+        """Its executor."""
+        for pid in self.of_the_test():
+            try:
+                if pathlib.Path("/proc", pid, "cmdline").read_bytes().split(b"\0")[1:4] == [b"exec", b"--session", session.encode()]:
+                    return True
+            except OSError:
+                pass
+        return False
+
     def executor(self):
         for pid in self.of_the_test():
             try:
@@ -144,6 +154,21 @@ class Ends(house.House):
         self.assertEqual(last, first)
         self.good("computer", "-s", "many", "end")
         self.wait_for(lambda: not self.of_the_test(), 10)
+
+    def test_all_kinds(self):
+        """thole computer end, without -c and -s, ends what was begun of any kind, and no session's."""
+        for name in ("computer", "computer-browser", "report"):
+            self.good("run", "-a", self.agent, "-s", name, "go", stdin='shell {"command": "true"}\ndone x\n')
+        self.assertTrue(self.is_there("computer") and self.is_there("computer-browser"))
+        self.good("computer", "-c", "browser", "end")
+        self.wait_for(lambda: not self.is_there("computer-browser"), 10)
+        self.assertTrue(self.is_there("computer"))
+        self.good("run", "-s", "computer-browser", "again", stdin='shell {"command": "true"}\ndone x\n')
+        self.good("computer", "end")
+        self.wait_for(lambda: not self.is_there("computer") and not self.is_there("computer-browser"), 10)
+        self.assertTrue(self.is_there("report"))
+        self.good("computer", "-s", "report", "end")
+        self.good("computer", "end")  # none is there
 
 
 if __name__ == "__main__":
