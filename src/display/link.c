@@ -9,91 +9,13 @@
 #include <unistd.h>
 
 #include "base/limits.h"
-#include "io/child.h"
+#include "display/link_internal.h"
 #include "io/files.h"
 #include "io/role.h"
-#include "io/sock.h"
-
-#define OPENERS_MAX (2 * TH_EXEC_CLIENTS_MAX)
-
-enum state {
-	STATE_NONE,
-	STATE_STARTING,
-	STATE_OPEN,
-	STATE_LOST, /* the process said so, and ends */
-	STATE_CLOSING,
-};
-
-struct opener {
-	th_display_open_fn *fn;
-	void *ctx;
-};
-
-struct th_display {
-	struct th_loop *loop;
-	struct th_arena arena; /* options */
-	struct th_display_options options;
-	char *state_dir;
-	const char *program;
-	bool proved; /* the process said that it is a display process */
-	enum state state;
-	struct th_child *child;
-	struct th_sock *sock;
-	int interrupt_fd;     /* a number in it: end that request */
-	struct th_err fault;  /* why it ended, when it said so */
-	int64_t fault_id;     /* the last request it had taken then; -1: it did not say */
-	struct th_arena life; /* of one process: the screen and its lists */
-	struct th_exec_screen screen;
-	const char **prefix;
-	unsigned lives;    /* processes that came as far as a screen */
-	bool release;      /* the next call starts a new process */
-	bool tell_restart; /* the next answer says that the desktop is a new one */
-	struct opener openers[OPENERS_MAX];
-	size_t opener_count;
-	struct th_display_call *first, *running; /* waiting, in order; given to the process */
-	struct th_display_call **last;
-	int64_t next_id;
-	struct th_timer watch;    /* of the running call, or of starting or closing */
-	bool interrupted;         /* the process was asked to end the call */
-	struct th_picture *shown; /* the last one that came */
-	struct th_deferred step;
-	struct th_display_watch *watches;
-	int64_t next_watch;
-	void (*on_start)(void *ctx, bool again);
-	void *start_ctx;
-	void (*closed)(void *ctx);
-	void *closed_ctx;
-};
 
 static void pass(void *ctx);
 static void process_gone(struct th_display *d, const struct th_err *why);
 static enum th_code send_start(struct th_display *d, struct th_err *err);
-
-/* ---- pictures ---- */
-
-struct th_picture *th_picture_new(struct th_str bytes, struct th_str hex, struct th_str media_type)
-{
-	struct th_picture *p = (struct th_picture *)th_alloc(sizeof(*p) + bytes.len);
-	p->refs = 1;
-	p->size = bytes.len;
-	memcpy(p->bytes, bytes.ptr, bytes.len);
-	memcpy(p->hex, hex.ptr, TH_MIN(hex.len, sizeof(p->hex) - 1));
-	memcpy(p->media_type, media_type.ptr, TH_MIN(media_type.len, sizeof(p->media_type) - 1));
-	return p;
-}
-
-struct th_picture *th_picture_ref(struct th_picture *p)
-{
-	p->refs++;
-	return p;
-}
-
-struct th_picture *th_picture_unref(struct th_picture *p)
-{
-	if (p && --p->refs == 0)
-		free(p);
-	return NULL;
-}
 
 /* ---- answers ---- */
 
@@ -121,92 +43,6 @@ static void call_fail(struct th_display_call *call, enum th_outcome_status statu
 	th_buf_deinit(&text);
 }
 
-/* An evidence object with one more member before its end. */
-static void add_member(struct th_buf *out, struct th_str evidence, struct th_str member)
-{
-	if (evidence.len < 2) {
-		th_buf_printf(out, "{%.*s}", TH_FMT(member));
-		return;
-	}
-	bool empty = th_str_is(evidence, "{}");
-	th_buf_add(out, th_str_sub(evidence, 0, evidence.len - 1));
-	th_buf_printf(out, "%s%.*s}", empty ? "" : ",", TH_FMT(member));
-}
-
-static enum th_code take_pictures(struct th_display *d, const struct th_exec_finished *m,
-				  struct th_str bytes, struct th_picture **pictures,
-				  size_t *ret_count, struct th_err *err)
-{
-	struct th_json_raw_iter it = th_json_raw_iter(m->blobs);
-	size_t count = 0;
-
-	while (m->blobs.len > 0 && th_json_raw_next(&it)) {
-		TH_CLEANUP(th_json_freep) struct th_json_doc *doc = NULL;
-		TH_CLEANUP(th_arena_deinit) struct th_arena arena = {};
-		struct th_exec_blob b;
-		th_arena_init(&arena, 4096);
-		if (count == TH_PICTURES_MAX)
-			return th_fail(err, TH_ELIMIT, "more than %d pictures in one answer",
-				       TH_PICTURES_MAX);
-		enum th_code code = th_json_parse(it.val, &doc, err);
-		if (code == TH_OK)
-			code =
-			    th_table_parse(&th_exec_blob_table, th_json_root(doc), &arena, &b, err);
-		if (code)
-			return code;
-		if (b.known && d->shown && th_str_is(b.blob, d->shown->hex)) {
-			pictures[count++] = th_picture_ref(d->shown);
-			*ret_count = count;
-			continue;
-		}
-		if (b.known || b.blob.len != TH_SHA256_HEX_SIZE || (uint64_t)b.size > bytes.len)
-			return th_fail(err, TH_EPROTO, "a picture without its bytes");
-		pictures[count] =
-		    th_picture_new(th_str_sub(bytes, 0, (size_t)b.size), b.blob, b.media_type);
-		bytes = th_str_sub(bytes, (size_t)b.size, bytes.len);
-		th_picture_unref(d->shown);
-		d->shown = th_picture_ref(pictures[count++]);
-		*ret_count = count;
-	}
-	return TH_OK;
-}
-
-static enum th_code on_finished(struct th_display *d, const struct th_exec_finished *m,
-				struct th_str bytes, struct th_err *err)
-{
-	struct th_picture *pictures[TH_PICTURES_MAX] = {};
-	struct th_display_call *call = d->running;
-	size_t count = 0;
-	int status = th_outcome_find(m->status);
-
-	if (!call || m->id != call->id || status < 0)
-		return th_fail(err, TH_EPROTO, "an answer to nothing");
-	if (m->output.len > TH_EXEC_OUTPUT_MAX)
-		return th_fail(err, TH_ELIMIT, "an answer has more than %zu bytes",
-			       TH_EXEC_OUTPUT_MAX);
-	enum th_code code = take_pictures(d, m, bytes, pictures, &count, err);
-	if (code == TH_OK) {
-		TH_CLEANUP(th_buf_deinit) struct th_buf evidence = TH_BUF_INIT(TH_TOOL_OUTPUT_MAX);
-		th_timer_stop(&d->watch);
-		d->running = NULL;
-		if (m->last && d->state == STATE_OPEN) {
-			d->state = STATE_LOST;
-			th_timer_start(&d->watch, d->options.close_ms, 0);
-		}
-		if (d->tell_restart)
-			add_member(&evidence, m->evidence, TH_STR("\"restarted\":true"));
-		else
-			th_buf_add(&evidence, m->evidence);
-		d->tell_restart = false;
-		th_loop_defer(d->loop, &d->step);
-		call->on_done(call->ctx, (enum th_outcome_status)status, m->output,
-			      th_buf_str(&evidence), pictures, count);
-	}
-	for (size_t i = 0; i < count; i++)
-		th_picture_unref(pictures[i]);
-	return code;
-}
-
 static const char **cstrs(struct th_arena *a, const struct th_strs *list)
 {
 	const char **out = (const char **)th_arena_array(a, list->count + 1, sizeof(*out));
@@ -225,77 +61,6 @@ static void openers_call(struct th_display *d, const struct th_err *err)
 	d->opener_count = 0;
 	for (size_t i = 0; i < count; i++)
 		list[i].fn(list[i].ctx, err ? NULL : &d->screen, err);
-}
-
-/* ---- live views ---- */
-
-static void watch_order(struct th_display *d, const struct th_table *t, const void *m)
-{
-	TH_CLEANUP(th_buf_deinit) struct th_buf head = TH_BUF_INIT(TH_KIB);
-
-	th_exec_print(t, m, &head);
-	/* What cannot be sent to a process that ends is sent to the next one. */
-	if (d->state == STATE_OPEN && d->sock)
-		(void)!th_sock_send(d->sock, th_buf_str(&head), TH_STR(""), NULL);
-}
-
-static void watch_send(struct th_display *d, const struct th_display_watch *w)
-{
-	const struct th_exec_watch m = { .op = TH_STR("watch"),
-					 .id = w->id,
-					 .format = th_str_of(w->format),
-					 .quality = w->quality,
-					 .interval_ms = w->interval_ms };
-	watch_order(d, &th_exec_watch_table, &m);
-}
-
-void th_display_watch(struct th_display *d, struct th_display_watch *w)
-{
-	w->id = ++d->next_watch;
-	w->next = d->watches;
-	d->watches = w;
-	watch_send(d, w);
-}
-
-void th_display_watch_next(struct th_display *d, struct th_display_watch *w)
-{
-	const struct th_exec_request m = { .op = TH_STR("next"), .id = w->id };
-	watch_order(d, &th_exec_request_table, &m);
-}
-
-void th_display_unwatch(struct th_display *d, struct th_display_watch *w)
-{
-	const struct th_exec_request m = { .op = TH_STR("unwatch"), .id = w->id };
-	struct th_display_watch **at = &d->watches;
-
-	while (*at && *at != w)
-		at = &(*at)->next;
-	if (!*at)
-		return;
-	*at = w->next;
-	watch_order(d, &th_exec_request_table, &m);
-}
-
-static void on_watched(struct th_display *d, const struct th_exec_frame *m, struct th_str bytes)
-{
-	struct th_display_watch *w = d->watches;
-
-	while (w && w->id != m->id)
-		w = w->next;
-	if (w) /* else it left meanwhile */
-		w->on_frame(w->ctx, m, bytes);
-}
-
-static void watches_tell_end(struct th_display *d, const struct th_err *why)
-{
-	const struct th_exec_frame none = { .op = TH_STR("frame"),
-					    .reason = th_str_of(why->msg),
-					    .tiles = TH_STR("[]") };
-
-	for (struct th_display_watch *w = d->watches, *next; w; w = next) {
-		next = w->next;
-		w->on_frame(w->ctx, &none, TH_STR(""));
-	}
 }
 
 static enum th_code on_screen(struct th_display *d, const struct th_json *v, struct th_err *err)
@@ -322,7 +87,7 @@ static enum th_code on_screen(struct th_display *d, const struct th_json *v, str
 	if (d->on_start)
 		d->on_start(d->start_ctx, d->lives > 1);
 	for (const struct th_display_watch *w = d->watches; w; w = w->next)
-		watch_send(d, w);
+		th_display_watch_send(d, w);
 	th_loop_defer(d->loop, &d->step);
 	openers_call(d, NULL);
 	return TH_OK;
@@ -383,12 +148,12 @@ static enum th_code on_message(struct th_display *d, const struct th_frame *fram
 	if (op == TH_EXEC_OP_FRAME) {
 		code = th_table_parse(&th_exec_frame_table, v, &arena, &m.frame, err);
 		if (code == TH_OK)
-			on_watched(d, &m.frame, frame->attachment);
+			th_display_watched(d, &m.frame, frame->attachment);
 		return code;
 	}
 	if (op == TH_EXEC_OP_FINISHED) {
 		code = th_table_parse(&th_exec_finished_table, v, &arena, &m.finished, err);
-		return code ? code : on_finished(d, &m.finished, frame->attachment, err);
+		return code ? code : th_display_finished(d, &m.finished, frame->attachment, err);
 	}
 	if (op == TH_EXEC_OP_ERROR) {
 		code = th_table_parse(&th_exec_error_table, v, &arena, &m.error, err);
@@ -474,7 +239,7 @@ static void process_gone(struct th_display *d, const struct th_err *why)
 	}
 	d->fault_id = -1;
 	if (was == STATE_OPEN || was == STATE_LOST)
-		watches_tell_end(d, why);
+		th_display_watches_end(d, why);
 	if (was == STATE_CLOSING) {
 		if (d->closed)
 			d->closed(d->closed_ctx);

@@ -3,26 +3,20 @@
 #include "io/sock.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/limits.h"
-#include "io/clock.h"
 #include "io/files.h"
+#include "io/sock_internal.h"
 
-#define CHUNK (64 * TH_KIB) /* one receive */
-#define ROUNDS_MAX 16       /* receives per wake-up, so that one peer cannot starve others */
-#define FDS_MAX 8           /* descriptors that one receive looks at; the kernel closes others */
+#define ROUNDS_MAX 16 /* receives per wake-up, so that one peer cannot starve others */
+#define FDS_MAX 8     /* descriptors that one receive looks at; the kernel closes others */
 
 /* ---- what both kinds share ---- */
 
-static socklen_t address(const char *path, struct sockaddr_un *ret, struct th_err *err)
+socklen_t th_sock_address(const char *path, struct sockaddr_un *ret, struct th_err *err)
 {
 	size_t len = strlen(path);
 	if (len == 0 || len >= sizeof(ret->sun_path)) {
@@ -35,7 +29,7 @@ static socklen_t address(const char *path, struct sockaddr_un *ret, struct th_er
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + 1);
 }
 
-static bool peer_allowed(int fd)
+bool th_sock_peer_allowed(int fd)
 {
 	struct ucred peer = { .uid = (uid_t)-1 };
 	socklen_t len = sizeof(peer);
@@ -44,10 +38,10 @@ static bool peer_allowed(int fd)
 	       (peer.uid == geteuid() || peer.uid == 0);
 }
 
-static enum th_code connect_path(const char *path, int *ret_fd, struct th_err *err)
+enum th_code th_sock_connect_path(const char *path, int *ret_fd, struct th_err *err)
 {
 	struct sockaddr_un addr;
-	socklen_t len = address(path, &addr, err);
+	socklen_t len = th_sock_address(path, &addr, err);
 	if (len == 0)
 		return TH_ELIMIT;
 	TH_CLEANUP(th_fd_close) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -59,7 +53,7 @@ static enum th_code connect_path(const char *path, int *ret_fd, struct th_err *e
 	while (status < 0 && errno == EINTR);
 	if (status < 0)
 		return th_fail_errno(err, errno, "%s", path);
-	if (!peer_allowed(fd))
+	if (!th_sock_peer_allowed(fd))
 		return th_fail(err, TH_EPERM, "%s: belongs to another user", path);
 	*ret_fd = fd;
 	fd = -1;
@@ -67,9 +61,9 @@ static enum th_code connect_path(const char *path, int *ret_fd, struct th_err *e
 }
 
 /* Appends the bytes that have come to `in`: >0 their count, 0 at the end, -1 with errno. */
-static ssize_t receive(int fd, struct th_buf *in)
+ssize_t th_sock_receive(int fd, struct th_buf *in)
 {
-	char *to = th_buf_grow(in, CHUNK);
+	char *to = th_buf_grow(in, TH_SOCK_CHUNK);
 	ssize_t got;
 
 	if (!to) {
@@ -77,7 +71,7 @@ static ssize_t receive(int fd, struct th_buf *in)
 		return -1;
 	}
 	do
-		got = recv(fd, to, CHUNK, MSG_DONTWAIT);
+		got = recv(fd, to, TH_SOCK_CHUNK, MSG_DONTWAIT);
 	while (got < 0 && errno == EINTR);
 	th_buf_grown(in, got > 0 ? (size_t)got : 0);
 	return got;
@@ -90,8 +84,8 @@ static ssize_t receive_fd(int fd, struct th_buf *in, int *ret_fd)
 		char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
 		struct cmsghdr align;
 	} control;
-	char *to = th_buf_grow(in, CHUNK);
-	struct iovec iov = { to, CHUNK };
+	char *to = th_buf_grow(in, TH_SOCK_CHUNK);
+	struct iovec iov = { to, TH_SOCK_CHUNK };
 	struct msghdr msg = { .msg_iov = &iov,
 			      .msg_iovlen = 1,
 			      .msg_control = control.bytes,
@@ -124,7 +118,7 @@ static ssize_t receive_fd(int fd, struct th_buf *in, int *ret_fd)
 	return got;
 }
 
-static ssize_t transmit(int fd, struct th_str bytes)
+ssize_t th_sock_transmit(int fd, struct th_str bytes)
 {
 	ssize_t put;
 
@@ -134,7 +128,7 @@ static ssize_t transmit(int fd, struct th_str bytes)
 	return put;
 }
 
-static enum th_code check_size(struct th_str json, struct th_str attachment, struct th_err *err)
+enum th_code th_sock_check_size(struct th_str json, struct th_str attachment, struct th_err *err)
 {
 	if (json.len <= TH_FRAME_JSON_MAX &&
 	    json.len + attachment.len <= TH_FRAME_SIZE_MAX - TH_FRAME_HEAD_SIZE)
@@ -208,7 +202,7 @@ static void sock_deliver(struct th_sock *s)
 		return;
 	th_buf_drop(&s->in, s->in_used);
 	s->in_used = 0;
-	if (s->in.len == 0 && s->in.cap > CHUNK * 2)
+	if (s->in.len == 0 && s->in.cap > TH_SOCK_CHUNK * 2)
 		th_buf_deinit(&s->in);
 }
 
@@ -244,12 +238,12 @@ static void sock_read(struct th_sock *s)
 {
 	for (int round = 0; round < ROUNDS_MAX && !s->ended && !s->freed; round++) {
 		struct th_err err = {};
-		ssize_t got =
-		    s->takes_fds ? receive_fd(s->fd, &s->in, &s->came_fd) : receive(s->fd, &s->in);
+		ssize_t got = s->takes_fds ? receive_fd(s->fd, &s->in, &s->came_fd)
+					   : th_sock_receive(s->fd, &s->in);
 		if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			return;
 		if (got < 0)
-			th_fail_errno(&err, errno, "receive");
+			th_fail_errno(&err, errno, "th_sock_receive");
 		if (err.code) {
 			sock_fail(s, &err);
 		} else if (got == 0) {
@@ -266,7 +260,7 @@ static void sock_write(struct th_sock *s)
 {
 	while (s->out_used < s->out.len && !s->ended) {
 		size_t size = s->out.len - s->out_used;
-		ssize_t put = transmit(s->fd, th_str_n(s->out.ptr + s->out_used, size));
+		ssize_t put = th_sock_transmit(s->fd, th_str_n(s->out.ptr + s->out_used, size));
 		if (put < 0) {
 			struct th_err err;
 			if (errno == EAGAIN || errno == EWOULDBLOCK)
@@ -279,7 +273,7 @@ static void sock_write(struct th_sock *s)
 	}
 	if (s->out_used == s->out.len) {
 		s->out_used = 0;
-		if (s->out.cap > CHUNK * 2)
+		if (s->out.cap > TH_SOCK_CHUNK * 2)
 			th_buf_deinit(&s->out);
 		else
 			th_buf_clear(&s->out);
@@ -323,7 +317,7 @@ enum th_code th_sock_new(struct th_loop *l, int fd, const struct th_sock_handler
 	s->on = *h;
 	s->kick.fn = sock_kick;
 	s->kick.ctx = s;
-	th_buf_init(&s->in, TH_FRAME_SIZE_MAX + TH_FRAME_HEAD_SIZE + CHUNK);
+	th_buf_init(&s->in, TH_FRAME_SIZE_MAX + TH_FRAME_HEAD_SIZE + TH_SOCK_CHUNK);
 	th_buf_init(&s->out, 2 * TH_SOCK_QUEUE_MAX + TH_FRAME_SIZE_MAX + TH_FRAME_HEAD_SIZE +
 				 TH_SOCK_QUEUE_MAX / 8);
 	sock_watch(s);
@@ -335,7 +329,7 @@ enum th_code th_sock_connect(struct th_loop *l, const char *path, const struct t
 			     struct th_sock **ret, struct th_err *err)
 {
 	int fd;
-	enum th_code code = connect_path(path, &fd, err);
+	enum th_code code = th_sock_connect_path(path, &fd, err);
 	return code ? code : th_sock_new(l, fd, h, ret, err);
 }
 
@@ -374,7 +368,7 @@ enum th_code th_sock_send_fd(struct th_sock *s, struct th_str json, int fd, stru
 		char bytes[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
 	} control = {};
-	enum th_code code = check_size(json, TH_STR(""), err);
+	enum th_code code = th_sock_check_size(json, TH_STR(""), err);
 	ssize_t put;
 
 	assert(!s->freed && queued(s) == 0);
@@ -407,7 +401,7 @@ enum th_code th_sock_send_fd(struct th_sock *s, struct th_str json, int fd, stru
 enum th_code th_sock_send(struct th_sock *s, struct th_str json, struct th_str attachment,
 			  struct th_err *err)
 {
-	enum th_code code = check_size(json, attachment, err);
+	enum th_code code = th_sock_check_size(json, attachment, err);
 
 	assert(!s->freed);
 	if (s->ended)
@@ -425,273 +419,4 @@ enum th_code th_sock_send(struct th_sock *s, struct th_str json, struct th_str a
 		return TH_OK;
 	s->told_busy = true;
 	return th_fail(err, TH_EBUSY, "%zu bytes wait to be sent", queued(s));
-}
-
-/* ---- listening ---- */
-
-static bool somebody_listens(const struct sockaddr_un *addr, socklen_t len)
-{
-	TH_CLEANUP(th_fd_close)
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return true;
-	return connect(fd, (const struct sockaddr *)addr, len) == 0 ||
-	       (errno != ECONNREFUSED && errno != ENOENT);
-}
-
-/* Two starters must not both find the same stale file: the folder is locked meanwhile. */
-static int lock_folder(const char *path)
-{
-	char dir[sizeof(((struct sockaddr_un *)0)->sun_path) + 1];
-	const char *slash = strrchr(path, '/');
-	size_t len = slash ? (size_t)(slash - path) + 1 : 1;
-	memcpy(dir, slash ? path : ".", len);
-	dir[len] = '\0';
-	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd >= 0 && flock(fd, LOCK_EX) < 0)
-		th_fd_close(&fd);
-	return fd;
-}
-
-static enum th_code listen_path(const char *path, int *ret_fd, struct stat *ret_stat,
-				struct th_err *err)
-{
-	struct sockaddr_un addr;
-	socklen_t len = address(path, &addr, err);
-	if (len == 0)
-		return TH_ELIMIT;
-	TH_CLEANUP(th_fd_close) int lock = lock_folder(path);
-	if (lock < 0)
-		return th_fail_errno(err, errno, "the folder of %s", path);
-	TH_CLEANUP(th_fd_close)
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	/* Linux gives the file the mode the socket has when it is bound. */
-	if (fd < 0 || fchmod(fd, 0600) < 0)
-		return th_fail_errno(err, errno, "make a socket");
-	int status = bind(fd, (const struct sockaddr *)&addr, len);
-	if (status < 0 && errno == EADDRINUSE) {
-		struct stat st;
-		if (lstat(path, &st) == 0 && !S_ISSOCK(st.st_mode))
-			return th_fail(err, TH_EEXIST, "%s: exists, but is not a socket", path);
-		if (somebody_listens(&addr, len))
-			return th_fail(err, TH_EBUSY, "%s: somebody else listens there", path);
-		if (unlink(path) < 0 && errno != ENOENT)
-			return th_fail_errno(err, errno, "remove the stale socket %s", path);
-		status = bind(fd, (const struct sockaddr *)&addr, len);
-	}
-	if (status < 0 || listen(fd, 64) < 0 || lstat(path, ret_stat) < 0)
-		return th_fail_errno(err, errno, "listen at %s", path);
-	*ret_fd = fd;
-	fd = -1;
-	return TH_OK;
-}
-
-struct th_sock_server {
-	struct th_poll *poll;
-	struct th_timer retry; /* out of descriptors: accepts again a little later */
-	int fd;
-	char *path;
-	dev_t device;
-	ino_t inode;
-	th_sock_accept_fn *fn;
-	void *ctx;
-	bool busy, freed;
-};
-
-static void server_destroy(struct th_sock_server *s)
-{
-	struct stat st;
-	th_timer_stop(&s->retry);
-	th_poll_free(s->poll);
-	if (lstat(s->path, &st) == 0 && st.st_dev == s->device && st.st_ino == s->inode)
-		unlink(s->path);
-	th_fd_close(&s->fd);
-	free(s->path);
-	free(s);
-}
-
-static void on_retry(void *ctx)
-{
-	struct th_sock_server *s = (struct th_sock_server *)ctx;
-	th_poll_set(s->poll, TH_POLL_READ);
-}
-
-static void on_listen(void *ctx, unsigned events)
-{
-	struct th_sock_server *s = (struct th_sock_server *)ctx;
-	(void)events;
-	s->busy = true;
-	for (int i = 0; i < ROUNDS_MAX && !s->freed; i++) {
-		int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
-			th_poll_set(s->poll, 0);
-			th_timer_start(&s->retry, 100, 0);
-		}
-		if (fd < 0)
-			break;
-		if (peer_allowed(fd))
-			s->fn(s->ctx, fd);
-		else
-			close(fd);
-	}
-	s->busy = false;
-	if (s->freed)
-		server_destroy(s);
-}
-
-enum th_code th_sock_listen(struct th_loop *l, const char *path, th_sock_accept_fn *fn, void *ctx,
-			    struct th_sock_server **ret, struct th_err *err)
-{
-	struct stat st;
-	int fd;
-	enum th_code code = listen_path(path, &fd, &st, err);
-	if (code)
-		return code;
-	struct th_sock_server *s = (struct th_sock_server *)th_alloc(sizeof(*s));
-	size_t size = strlen(path) + 1;
-	s->path = (char *)th_alloc(size);
-	memcpy(s->path, path, size);
-	s->fd = fd;
-	s->device = st.st_dev;
-	s->inode = st.st_ino;
-	s->fn = fn;
-	s->ctx = ctx;
-	th_timer_init(&s->retry, l, on_retry, s);
-	code = th_poll_new(l, fd, on_listen, s, &s->poll, err);
-	if (code) {
-		server_destroy(s);
-		return code;
-	}
-	th_poll_set(s->poll, TH_POLL_READ);
-	*ret = s;
-	return TH_OK;
-}
-
-struct th_sock_server *th_sock_server_free(struct th_sock_server *s)
-{
-	if (!s)
-		return NULL;
-	s->freed = true;
-	if (!s->busy)
-		server_destroy(s);
-	return NULL;
-}
-
-/* ---- blocking ---- */
-
-void th_pipe_init(struct th_pipe *p, int fd)
-{
-	*p = (struct th_pipe){ .fd = fd };
-	th_buf_init(&p->in, TH_FRAME_SIZE_MAX + TH_FRAME_HEAD_SIZE + CHUNK);
-}
-
-void th_pipe_deinit(struct th_pipe *p)
-{
-	th_fd_close(&p->fd);
-	th_buf_deinit(&p->in);
-}
-
-enum th_code th_pipe_connect(struct th_pipe *p, const char *path, struct th_err *err)
-{
-	int fd = -1;
-	enum th_code code = connect_path(path, &fd, err);
-	th_pipe_init(p, fd);
-	return code;
-}
-
-/* TH_OK when the descriptor is ready (or has failed: the next call will say). */
-static enum th_code wait_for(int fd, short events, uint64_t until_ms, struct th_err *err)
-{
-	for (;;) {
-		uint64_t now_ms = th_clock_ms();
-		int wait_ms = until_ms == UINT64_MAX ? -1
-			      : until_ms <= now_ms
-				  ? 0
-				  : (int)TH_MIN(until_ms - now_ms, (uint64_t)INT32_MAX);
-		struct pollfd pfd = { .fd = fd, .events = events };
-		int status = poll(&pfd, 1, wait_ms);
-		if (status > 0)
-			return TH_OK;
-		if (status < 0 && errno != EINTR)
-			return th_fail_errno(err, errno, "wait");
-		if (status == 0 && wait_ms >= 0 && th_clock_ms() >= until_ms)
-			return th_fail(err, TH_ETIMEOUT, "the other end did not %s in time",
-				       events & POLLIN ? "answer" : "read");
-	}
-}
-
-static uint64_t until(int timeout_ms)
-{
-	return timeout_ms < 0 ? UINT64_MAX : th_clock_ms() + (uint64_t)timeout_ms;
-}
-
-enum th_code th_pipe_read(struct th_pipe *p, int timeout_ms, struct th_frame *ret,
-			  struct th_err *err)
-{
-	uint64_t until_ms = until(timeout_ms);
-
-	th_buf_drop(&p->in, p->used);
-	p->used = 0;
-	for (;;) {
-		int status = th_frame_read(th_buf_str(&p->in), ret, err);
-		if (status < 0)
-			return (enum th_code)status;
-		if (status > 0) {
-			p->used = ret->size;
-			return TH_OK;
-		}
-		ssize_t got = receive(p->fd, &p->in);
-		if (got == 0)
-			return th_fail(err, TH_ECONN,
-				       p->in.len
-					   ? "the connection was cut in the middle of a message"
-					   : "the other end closed the connection");
-		if (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
-			return th_fail_errno(err, errno, "receive");
-		if (got < 0) {
-			enum th_code code = wait_for(p->fd, POLLIN, until_ms, err);
-			if (code)
-				return code;
-		}
-	}
-}
-
-enum th_code th_pipe_write(struct th_pipe *p, struct th_str json, struct th_str attachment,
-			   int timeout_ms, struct th_err *err)
-{
-	uint64_t until_ms = until(timeout_ms);
-	TH_CLEANUP(th_buf_deinit)
-	struct th_buf out = TH_BUF_INIT(TH_FRAME_SIZE_MAX + TH_FRAME_HEAD_SIZE);
-	enum th_code code = check_size(json, attachment, err);
-
-	if (code)
-		return code;
-	th_frame_write(&out, json, attachment);
-	struct th_str rest = th_buf_str(&out);
-	while (rest.len > 0) {
-		ssize_t put = transmit(p->fd, rest);
-		if (put >= 0) {
-			rest = th_str_sub(rest, (size_t)put, rest.len);
-			continue;
-		}
-		if (errno != EAGAIN && errno != EWOULDBLOCK)
-			return th_fail_errno(err, errno, "send");
-		code = wait_for(p->fd, POLLOUT, until_ms, err);
-		if (code)
-			return code;
-	}
-	return TH_OK;
-}
-
-enum th_code th_pipe_listen(const char *path, int *ret_fd, struct th_err *err)
-{
-	struct stat st;
-	return listen_path(path, ret_fd, &st, err);
-}
-
-enum th_code th_pipe_pair(int ret_fds[static 2], struct th_err *err)
-{
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ret_fds) < 0)
-		return th_fail_errno(err, errno, "make a socket pair");
-	return TH_OK;
 }
