@@ -4,56 +4,13 @@
  */
 #include <stdlib.h>
 
+#include "admin/import_internal.h"
 #include "admin/transfer_internal.h"
 #include "core/session.h"
-#include "driver/driver.h"
 #include "io/clock.h"
 
 static_assert(TH_EXPORT_EVENTS_MAX + 2 * TH_EXPORT_SESSIONS_MAX <= TH_BATCH_EVENTS_MAX,
 	      "a file is one transaction, with a row of each session and an end of each origin");
-
-/* A session of the file. */
-struct arrived {
-	struct th_session_row row;
-	struct th_digest first; /* before its own events */
-	struct th_event *events;
-	struct th_digest *digests;
-	size_t count, cap;
-	struct th_str children; /* of open calls, each ended by a NUL */
-	struct th_str task;     /* what its first message says */
-	bool origin;            /* only what a fork shares with it */
-	bool here;              /* the store has it already, */
-	bool same;              /* and that is the same */
-	int depth;              /* how many work for each other above it */
-};
-
-struct arriving {
-	struct th_store *reads, *store;
-	uint64_t line;
-	struct th_export_load load;
-	struct th_arena memory;
-	struct arrived **list; /* the newest is being read */
-	size_t count, cap;
-	size_t forks;
-	struct th_digest chain; /* after the events read so far */
-	struct th_session fold;
-	struct th_blob *blobs; /* bytes absent: said to be none */
-	size_t blob_count, blob_cap;
-	bool ended;
-};
-
-static struct arrived *newest(const struct arriving *x)
-{
-	return x->count ? x->list[x->count - 1] : NULL;
-}
-
-static struct arrived *find(const struct arriving *x, struct th_str id)
-{
-	for (size_t i = x->count; i-- > 0;)
-		if (th_str_eq(x->list[i]->row.session_id, id))
-			return x->list[i];
-	return NULL;
-}
 
 static enum th_code too_much(struct th_err *err)
 {
@@ -77,7 +34,7 @@ static enum th_code fold_event(void *ctx, const struct th_event *ev, const struc
 static enum th_code fold_prefix(struct arriving *x, struct th_str id, uint64_t to,
 				struct th_err *err)
 {
-	const struct arrived *s = find(x, id);
+	const struct arrived *s = th_import_find(x, id);
 	enum th_code code = TH_OK;
 
 	if (!s || s->here)
@@ -91,7 +48,7 @@ static enum th_code fold_prefix(struct arriving *x, struct th_str id, uint64_t t
 
 static enum th_code begin_fork(struct arriving *x, struct arrived *s, struct th_err *err)
 {
-	const struct arrived *parent = find(x, s->row.parent);
+	const struct arrived *parent = th_import_find(x, s->row.parent);
 	enum th_code code = th_export_forks(++x->forks, err);
 
 	/* The one being read is in the list already, and is not its own parent. */
@@ -151,7 +108,7 @@ static enum th_code begin(struct arriving *x, const struct th_json *v, struct th
 	code = th_table_parse(&th_exported_session_table, v, &x->memory, &d, err);
 	if (!code)
 		code = check_head(&d, v, err);
-	if (!code && find(x, d.session))
+	if (!code && th_import_find(x, d.session))
 		code =
 		    th_fail(err, TH_EPROTO, "session %.*s stands in it twice", TH_FMT(d.session));
 	if (code)
@@ -227,7 +184,7 @@ static enum th_code read_event(struct arriving *x, const struct th_json *v, stru
 static enum th_code add_event(struct arriving *x, const struct th_json *v, struct th_str line,
 			      struct th_err *err)
 {
-	struct arrived *s = newest(x);
+	struct arrived *s = th_import_newest(x);
 	struct th_effects fx TH_UNSET;
 	struct th_digest found;
 	struct th_event ev;
@@ -386,7 +343,7 @@ static void note_children(struct arriving *x, struct arrived *s)
 
 static enum th_code finish(struct arriving *x, struct th_err *err)
 {
-	struct arrived *s = newest(x);
+	struct arrived *s = th_import_newest(x);
 	enum th_code code = TH_OK;
 
 	if (!s || s->here)
@@ -406,129 +363,6 @@ static enum th_code finish(struct arriving *x, struct th_err *err)
 }
 
 /* ---- all of it ---- */
-
-/* What is not the session that is meant is there because a later one needs it; NULL: none does. */
-static const struct arrived *needed_by(const struct arriving *x, size_t i)
-{
-	const struct arrived *s = x->list[i];
-
-	for (size_t j = i + 1; j < x->count; j++) {
-		const struct arrived *later = x->list[j];
-
-		if (s->origin ? th_str_eq(later->row.parent, s->row.session_id)
-			      : !later->origin && !s->row.parent.len &&
-				    th_export_works_for(s->row.metadata, later->row.session_id))
-			return later;
-	}
-	return NULL;
-}
-
-/* What it is there for; those behind it are checked already. */
-static enum th_code check_place(const struct arriving *x, size_t i, struct th_err *err)
-{
-	struct arrived *s = x->list[i];
-	const struct arrived *later = needed_by(x, i);
-
-	if (i + 1 < x->count && !later)
-		return th_fail(err, TH_EPROTO, "session %.*s does not belong to what follows it",
-			       TH_FMT(s->row.session_id));
-	s->depth = later && !s->origin ? later->depth + 1 : 0;
-	if (s->depth > TH_DELEGATE_DEPTH_MAX)
-		return th_fail(err, TH_ELIMIT, "agents work for agents more than %d deep",
-			       TH_DELEGATE_DEPTH_MAX);
-	return TH_OK;
-}
-
-static enum th_code check_member(const struct arriving *x, const struct arrived *s,
-				 struct th_err *err)
-{
-	struct th_str rest = s->children;
-
-	/* What it did meanwhile must not be done again. */
-	if (s->here && !s->same && !s->origin)
-		return th_fail(err, TH_EEXIST,
-			       "this log has a session %.*s already, and it is another",
-			       TH_FMT(s->row.session_id));
-	while (rest.len) {
-		struct th_str id = th_str_split(&rest, '\0');
-		const struct arrived *child = find(x, id);
-
-		if (!child || child->origin ||
-		    !th_export_works_for(child->row.metadata, s->row.session_id))
-			return th_fail(err, TH_EPROTO,
-				       "session %.*s, which works for %.*s, is missing", TH_FMT(id),
-				       TH_FMT(s->row.session_id));
-	}
-	return TH_OK;
-}
-
-static int by_hash(const void *a, const void *b)
-{
-	const struct th_blob *x = a, *y = b;
-
-	return memcmp(x->hash.bytes, y->hash.bytes, sizeof(x->hash.bytes));
-}
-
-static enum th_code check_blob(const struct arriving *x, struct th_str hex, struct th_err *err)
-{
-	struct th_buf bytes TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_BLOB_MAX);
-	struct th_blob key = { 0 };
-	enum th_code code;
-
-	if (!th_digest_parse(hex, &key.hash) ||
-	    (x->blob_count && bsearch(&key, x->blobs, x->blob_count, sizeof(key), by_hash)))
-		return TH_OK;
-	code = x->reads->kind->blob(x->reads, &key.hash, &bytes, err);
-	return code != TH_ENOENT
-		   ? code
-		   : th_fail(err, TH_ECORRUPT, "the blob %.*s, which an event names, is missing",
-			     TH_FMT(hex));
-}
-
-/* Depth is bounded by the parser. */
-static enum th_code check_blobs(const struct arriving *x, const struct th_json *v,
-				struct th_err *err)
-{
-	struct th_json_iter it = th_json_iter(v);
-	enum th_code code = check_blob(x, th_json_get_str(v, "blob"), err);
-
-	while (!code && th_json_next(&it))
-		if (th_json_is_object(it.val) || th_json_is_array(it.val))
-			code = check_blobs(x, it.val, err);
-	return code;
-}
-
-static enum th_code check_all(struct arriving *x, struct th_err *err)
-{
-	enum th_code code = TH_OK;
-
-	if (newest(x)->here)
-		return th_fail(err, TH_EEXIST, "this log has a session %.*s already",
-			       TH_FMT(newest(x)->row.session_id));
-	if (newest(x)->origin)
-		return th_fail(err, TH_EPROTO, "the fork is missing for which session %.*s is here",
-			       TH_FMT(newest(x)->row.session_id));
-	for (size_t i = x->count; !code && i-- > 0;)
-		code = check_place(x, i, err);
-	for (size_t i = 0; !code && i < x->count; i++)
-		code = check_member(x, x->list[i], err);
-	if (x->blob_count)
-		qsort(x->blobs, x->blob_count, sizeof(*x->blobs), by_hash);
-	for (size_t i = 0; !code && i < x->count; i++) {
-		const struct arrived *s = x->list[i];
-
-		for (size_t k = 0; !code && k < s->count; k++) {
-			struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-
-			if (th_str_find(s->events[k].data, TH_STR("\"blob\"")) < 0)
-				continue;
-			code = th_json_parse(s->events[k].data, &doc, err);
-			if (!code)
-				code = check_blobs(x, th_json_root(doc), err);
-		}
-	}
-	return code;
-}
 
 static void fill_batch(struct arriving *x, struct th_batch *batch)
 {
@@ -608,7 +442,7 @@ static enum th_code take_line(struct arriving *x, struct th_str line, const stru
 	code = finish(x, err);
 	if (code)
 		return code;
-	return head ? begin(x, v, err) : check_all(x, err);
+	return head ? begin(x, v, err) : th_import_check(x, err);
 }
 
 static enum th_code take(struct arriving *x, struct th_str line, struct th_err *err)
@@ -663,7 +497,7 @@ enum th_code th_session_import(struct th_store *reads, struct th_store *store,
 	th_session_init(&x.fold);
 	code = take_all(&x, fn, ctx, err);
 	if (!code)
-		*ret = th_arena_str(a, newest(&x)->row.session_id);
+		*ret = th_arena_str(a, th_import_newest(&x)->row.session_id);
 	for (size_t i = 0; i < x.count; i++) {
 		free(x.list[i]->events);
 		free(x.list[i]->digests);

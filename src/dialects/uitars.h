@@ -19,4 +19,6 @@ const char *th_uitars_word_of(const struct th_action *a);
 const char *th_uitars_direction(const struct th_action *a);
 struct th_str th_uitars_key(struct th_str key); /* as it is written in a chord */
 
+#define TH_UITARS_WAIT_MS 5000 /* what its wait() is */
+
 #endif

@@ -2,254 +2,16 @@
 /*
  * server.c - requests of the Interactions API in the unified form,
  * and back.  Each step is items; where their canonical form is not what came,
- * the first has the step as "raw".  Members that no table knows, and those whose
+ * the first th_interactions_has the step as "raw".  Members that no table knows, and those whose
  * canonical form is not what came, stay in "extra".
  */
 #include "base/limits.h"
-#include "google_gemini/writer.h"
+#include "google_interactions/encode.h"
 #include "google_interactions/interactions.h"
 #include "google_interactions/steps.h"
 #include "model_wire/unified.h"
 
-#define WIRE "interactions"
-
-/* What unified items are written as. */
-static const struct th_profile plain = { .name = WIRE, .flavour = "gemini-2", .vision = true };
-static const struct th_request_options options = { .profile = &plain };
-
-static struct th_str raw_str(struct th_str object, const char *key)
-{
-	return th_gemini_raw_str(object, key);
-}
-
-static bool is_string(struct th_str raw)
-{
-	return raw.len >= 2 && raw.ptr[0] == '"';
-}
-
-static bool is_list(struct th_str raw)
-{
-	return raw.len && raw.ptr[0] == '[';
-}
-
-/* ---- items as steps ---- */
-
-/* Parts of a result's output: of ours, and those of the unified form. */
-static enum th_code put_output(struct th_group_writer *x, struct th_str output)
-{
-	enum th_code code;
-
-	th_jw_key(&x->w, TH_STR("result"));
-	if (!is_list(output)) {
-		th_jw_raw(&x->w, is_string(output) ? output : TH_STR("\"\""));
-		return TH_OK;
-	}
-	th_jw_array(&x->w);
-	code = th_interactions_content(x, output);
-	th_jw_array_end(&x->w);
-	return code;
-}
-
-static enum th_code put_result(struct th_group_writer *x, struct th_str item)
-{
-	struct th_str id = th_json_raw_get(item, "call_id"), name = th_json_raw_get(item, "name");
-	enum th_code code;
-
-	th_jw_object(&x->w);
-	th_jw_kstr(&x->w, "type", TH_STR("function_result"));
-	th_jw_kraw(&x->w, "call_id", is_string(id) ? id : TH_STR("\"\""));
-	if (is_string(name))
-		th_jw_kraw(&x->w, "name", name);
-	code = put_output(x, th_json_raw_get(item, "output"));
-	th_jw_object_end(&x->w);
-	return code;
-}
-
-static enum th_code put_item(struct th_group_writer *x, struct th_str item)
-{
-	struct th_str type = raw_str(item, "type"), role = raw_str(item, "role");
-	struct th_group g = { .kind = TH_GROUP_MESSAGE,
-			      .role = role,
-			      .content = th_json_raw_get(item, "content") };
-	bool signs = false;
-
-	if (th_str_ends(type, TH_STR("_output")))
-		return put_result(x, item);
-	if (role.len && (!type.len || th_str_is(type, "message")))
-		return th_interactions_message(x, &g);
-	return th_interactions_item(x, item, &signs);
-}
-
-static enum th_code put_steps(struct th_str items, struct th_buf *out, struct th_err *err)
-{
-	struct th_group_writer x = { .o = &options, .w = th_jw(out), .err = err };
-	struct th_json_raw_iter it = th_json_raw_iter(items);
-	enum th_code code = TH_OK;
-
-	th_jw_array(&x.w);
-	while (!code && !it.object && th_json_raw_next(&it)) {
-		size_t count;
-		struct th_str message = th_unified_raw(it.val, WIRE, &count);
-		struct th_str steps = th_json_raw_get(message, "steps");
-		struct th_json_raw_iter step = th_json_raw_iter(steps);
-
-		if (!message.len) {
-			code = put_item(&x, it.val);
-			continue;
-		}
-		if (!steps.len)
-			th_jw_raw(&x.w, message);
-		while (!step.object && th_json_raw_next(&step))
-			th_jw_raw(&x.w, step.val);
-		while (--count > 0 && th_json_raw_next(&it))
-			;
-	}
-	th_jw_array_end(&x.w);
-	return code ? code : th_buf_check(out, "the request", err);
-}
-
 /* ---- tools and settings, back ---- */
-
-static void put_tools(struct th_jw *w, struct th_str tools)
-{
-	struct th_json_raw_iter it = th_json_raw_iter(tools);
-
-	th_jw_array(w);
-	while (!it.object && th_json_raw_next(&it)) {
-		size_t count;
-		struct th_str raw = th_unified_raw(it.val, WIRE, &count);
-		static const char *const members[] = { "type", "name", "description",
-						       "parameters" };
-
-		if (raw.len) {
-			th_jw_raw(w, raw);
-			continue;
-		}
-		if (!th_str_is(raw_str(it.val, "type"), "function"))
-			continue; /* a tool that only another provider has */
-		th_jw_object(w);
-		for (size_t i = 0; i < TH_COUNT(members); i++)
-			if (th_json_raw_get(it.val, members[i]).len)
-				th_jw_kraw(w, members[i], th_json_raw_get(it.val, members[i]));
-		th_jw_object_end(w);
-	}
-	th_jw_array_end(w);
-}
-
-static void put_choice(struct th_jw *w, struct th_str choice)
-{
-	struct th_str name = th_json_raw_get(choice, "name");
-
-	if (!choice.len)
-		return;
-	if (!name.len) {
-		th_jw_kstr(w, "tool_choice",
-			   th_str_is(choice, "\"required\"") ? TH_STR("any")
-			   : th_str_is(choice, "\"none\"")   ? TH_STR("none")
-							     : TH_STR("auto"));
-		return;
-	}
-	th_jw_key(w, TH_STR("tool_choice"));
-	th_jw_raw(w, TH_STR("{\"allowed_tools\":{\"mode\":\"any\",\"tools\":["));
-	th_buf_add(w->out, name);
-	th_buf_add_cstr(w->out, "]}}");
-}
-
-static const char *const numbers[] = { "temperature", "top_p", "max_output_tokens" };
-
-/* False: there is nothing to say, and nothing was written. */
-static bool put_config(struct th_jw *w, struct th_str settings)
-{
-	struct th_str effort = th_json_raw_get(settings, "effort");
-	size_t start = w->out->len, empty;
-	bool comma = w->comma;
-
-	th_jw_key(w, TH_STR("generation_config"));
-	th_jw_object(w);
-	empty = w->out->len;
-	for (size_t i = 0; i < TH_COUNT(numbers); i++)
-		if (th_json_raw_get(settings, numbers[i]).len)
-			th_jw_kraw(w, numbers[i], th_json_raw_get(settings, numbers[i]));
-	if (is_string(effort))
-		th_jw_kraw(w, "thinking_level", effort);
-	put_choice(w, th_json_raw_get(settings, "tool_choice"));
-	if (w->out->len == empty) {
-		th_buf_truncate(w->out, start);
-		w->comma = comma;
-		return false;
-	}
-	th_jw_object_end(w);
-	return true;
-}
-
-static void put_format(struct th_jw *w, struct th_str format)
-{
-	struct th_str schema = th_json_raw_get(format, "schema");
-
-	if (!th_str_is(raw_str(format, "type"), "json_schema") &&
-	    !th_str_is(raw_str(format, "type"), "json_object"))
-		return;
-	th_jw_key(w, TH_STR("response_format"));
-	th_jw_object(w);
-	th_jw_kstr(w, "type", TH_STR("text"));
-	th_jw_kstr(w, "mime_type", TH_STR("application/json"));
-	if (schema.len)
-		th_jw_kraw(w, "schema", schema);
-	th_jw_object_end(w);
-}
-
-static bool has(struct th_str object, const char *key)
-{
-	return th_json_raw_get(object, key).len > 0;
-}
-
-static enum th_code put_unified(struct th_str unified, struct th_jw *w, struct th_err *err)
-{
-	struct th_str extra = th_json_raw_get(unified, "extra"),
-		      settings = th_json_raw_get(unified, "settings"),
-		      instructions = th_json_raw_get(unified, "instructions"),
-		      tools = th_json_raw_get(unified, "tools"),
-		      model = th_json_raw_get(unified, "model"),
-		      stream = th_json_raw_get(unified, "stream");
-	struct th_buf list = TH_BUF_INIT(TH_REQUEST_MAX);
-	struct th_jw inner = th_jw(&list);
-	enum th_code code = TH_OK;
-
-	th_jw_object(w);
-	if (!th_str_eq(model, th_json_raw_get(extra, "agent")))
-		th_jw_kraw(w, "model", model.len ? model : TH_STR("\"\""));
-	if (instructions.len && !has(extra, "system_instruction"))
-		th_jw_kraw(w, "system_instruction", instructions);
-	put_tools(&inner, tools);
-	if (list.len > 2 && !has(extra, "tools"))
-		th_jw_kraw(w, "tools", th_buf_str(&list));
-	if (!has(extra, "generation_config"))
-		put_config(w, settings);
-	if (!has(extra, "response_format"))
-		put_format(w, th_json_raw_get(settings, "format"));
-	if (stream.len && !has(extra, "stream"))
-		th_jw_kraw(w, "stream", stream);
-	th_buf_clear(&list);
-	if (!has(extra, "input"))
-		code = put_steps(th_json_raw_get(unified, "items"), &list, err);
-	if (list.len > 2)
-		th_jw_kraw(w, "input", th_buf_str(&list));
-	th_unified_put_extra(w, extra);
-	th_jw_object_end(w);
-	th_buf_deinit(&list);
-	return code;
-}
-
-enum th_code th_interactions_request_encode(struct th_str unified, struct th_buf *out,
-					    struct th_err *err)
-{
-	struct th_jw w = th_jw(out);
-	enum th_code code = th_unified_is_request(unified, err);
-
-	if (!code)
-		code = put_unified(unified, &w, err);
-	return code ? code : th_buf_check(out, "the request", err);
-}
 
 /* ---- steps as items ---- */
 
@@ -261,19 +23,21 @@ struct reader {
 
 static void put_part(struct th_jw *w, struct th_str part, bool assistant)
 {
-	struct th_str type = raw_str(part, "type"), text = th_json_raw_get(part, "text");
-	struct th_str media = raw_str(part, "mime_type"), data = raw_str(part, "data");
+	struct th_str type = th_interactions_raw(part, "type"),
+		      text = th_json_raw_get(part, "text");
+	struct th_str media = th_interactions_raw(part, "mime_type"),
+		      data = th_interactions_raw(part, "data");
 	struct th_str uri = th_json_raw_get(part, "uri");
 	bool image = th_str_is(type, "image");
 
 	th_jw_object(w);
-	if (th_str_is(type, "text") && is_string(text)) {
+	if (th_str_is(type, "text") && th_interactions_is_string(text)) {
 		th_jw_kstr(w, "type", assistant ? TH_STR("output_text") : TH_STR("input_text"));
 		th_jw_kraw(w, "text", text);
 	} else {
 		th_jw_kstr(w, "type", image ? TH_STR("input_image") : TH_STR("input_file"));
 		th_jw_key(w, image ? TH_STR("image_url") : TH_STR("file_data"));
-		if (is_string(uri)) {
+		if (th_interactions_is_string(uri)) {
 			th_jw_raw(w, uri);
 		} else {
 			th_jw_raw(w, TH_STR("\"data:"));
@@ -291,8 +55,8 @@ static void put_parts(struct th_jw *w, const char *key, struct th_str list, bool
 	struct th_json_raw_iter it = th_json_raw_iter(list);
 
 	th_jw_key(w, th_str_of(key));
-	if (!is_list(list)) {
-		th_jw_raw(w, is_string(list) ? list : TH_STR("\"\""));
+	if (!th_interactions_is_list(list)) {
+		th_jw_raw(w, th_interactions_is_string(list) ? list : TH_STR("\"\""));
 		return;
 	}
 	th_jw_array(w);
@@ -325,10 +89,10 @@ static void put_function_result(struct reader *r, struct th_str step)
 	th_jw_array(&w);
 	th_jw_object(&w);
 	th_jw_kstr(&w, "type", TH_STR("function_call_output"));
-	th_jw_kraw(&w, "call_id", is_string(id) ? id : TH_STR("\"\""));
-	if (is_string(th_json_raw_get(step, "name")))
+	th_jw_kraw(&w, "call_id", th_interactions_is_string(id) ? id : TH_STR("\"\""));
+	if (th_interactions_is_string(th_json_raw_get(step, "name")))
 		th_jw_kraw(&w, "name", th_json_raw_get(step, "name"));
-	if (is_list(result) || is_string(result))
+	if (th_interactions_is_list(result) || th_interactions_is_string(result))
 		put_parts(&w, "output", result, false);
 	else
 		th_jw_kstr(&w, "output", result);
@@ -348,7 +112,7 @@ static enum th_code put_items(struct reader *r, struct th_str step)
 	th_buf_add_char(&one, '[');
 	th_buf_add(&one, step);
 	th_buf_add_char(&one, ']');
-	raw = put_steps(th_buf_str(&r->items), &r->back, NULL) ||
+	raw = th_interactions_put_steps(th_buf_str(&r->items), &r->back, NULL) ||
 	      !th_unified_equal(th_buf_str(&r->back), th_buf_str(&one));
 	th_buf_deinit(&one);
 	for (it = th_json_raw_iter(th_buf_str(&r->items)); th_json_raw_next(&it);)
@@ -357,7 +121,7 @@ static enum th_code put_items(struct reader *r, struct th_str step)
 		th_jw_object(&r->w);
 		th_jw_kstr(&r->w, "type", TH_STR("reasoning"));
 		th_jw_kraw(&r->w, "summary", TH_STR("[]"));
-		th_unified_put_raw(&r->w, WIRE, step, 1);
+		th_unified_put_raw(&r->w, TH_INTERACTIONS_WIRE, step, 1);
 		th_jw_object_end(&r->w);
 	}
 	it = th_json_raw_iter(th_buf_str(&r->items));
@@ -367,7 +131,7 @@ static enum th_code put_items(struct reader *r, struct th_str step)
 			continue;
 		}
 		th_jw_raw(&r->w, th_str_sub(it.val, 0, it.val.len - 1)); /* without its brace */
-		th_unified_put_raw(&r->w, WIRE, step, count);
+		th_unified_put_raw(&r->w, TH_INTERACTIONS_WIRE, step, count);
 		th_jw_object_end(&r->w);
 		raw = false;
 	}
@@ -376,7 +140,7 @@ static enum th_code put_items(struct reader *r, struct th_str step)
 
 static enum th_code put_step(struct reader *r, struct th_str step, size_t index)
 {
-	struct th_str type = raw_str(step, "type");
+	struct th_str type = th_interactions_raw(step, "type");
 	struct th_buf one = TH_BUF_INIT(TH_REQUEST_MAX);
 	enum th_code code = TH_OK;
 
@@ -404,10 +168,10 @@ static bool is_content(struct th_str input)
 {
 	static const char *const types[] = { "text", "image", "audio", "video", "document" };
 	struct th_json_raw_iter it = th_json_raw_iter(input);
-	struct th_str type = raw_str(input, "type");
+	struct th_str type = th_interactions_raw(input, "type");
 
-	if (is_list(input) && th_json_raw_next(&it))
-		type = raw_str(it.val, "type");
+	if (th_interactions_is_list(input) && th_json_raw_next(&it))
+		type = th_interactions_raw(it.val, "type");
 	for (size_t i = 0; i < TH_COUNT(types); i++)
 		if (th_str_is(type, types[i]))
 			return true;
@@ -440,13 +204,14 @@ static enum th_code put_all(struct reader *r, struct th_str input)
 
 	th_jw_key(&r->w, TH_STR("items"));
 	th_jw_array(&r->w);
-	if (is_string(input) || is_content(input))
+	if (th_interactions_is_string(input) || is_content(input))
 		code = put_said(r, input);
-	else if (!is_list(input) && input.len && !th_json_raw_is_null(input))
+	else if (!th_interactions_is_list(input) && input.len && !th_json_raw_is_null(input))
 		code = th_fail(r->err, TH_EPROTO,
 			       "input must be a string, a content, or a list of steps");
 	else
-		for (size_t i = 0; !code && is_list(input) && th_json_raw_next(&it); i++)
+		for (size_t i = 0; !code && th_interactions_is_list(input) && th_json_raw_next(&it);
+		     i++)
 			code = put_step(r, it.val, i);
 	th_jw_array_end(&r->w);
 	return code;
@@ -461,10 +226,10 @@ static void read_tools(struct reader *r, struct th_str tools)
 
 	th_jw_key(&r->w, TH_STR("tools"));
 	th_jw_array(&r->w);
-	while (is_list(tools) && th_json_raw_next(&it)) {
+	while (th_interactions_is_list(tools) && th_json_raw_next(&it)) {
 		if (!th_json_raw_is_object(it.val))
 			continue;
-		function = th_str_is(raw_str(it.val, "type"), "function");
+		function = th_str_is(th_interactions_raw(it.val, "type"), "function");
 		if (function) {
 			struct th_buf list = TH_BUF_INIT(TH_REQUEST_MAX);
 			struct th_jw w = th_jw(&list);
@@ -474,7 +239,7 @@ static void read_tools(struct reader *r, struct th_str tools)
 			th_jw_array_end(&w);
 			th_buf_clear(&r->back);
 			w = th_jw(&r->back);
-			put_tools(&w, th_buf_str(&list));
+			th_interactions_put_tools(&w, th_buf_str(&list));
 			function = th_unified_equal(th_buf_str(&r->back), th_buf_str(&list));
 			th_buf_deinit(&list);
 		}
@@ -484,12 +249,12 @@ static void read_tools(struct reader *r, struct th_str tools)
 		}
 		th_jw_object(&r->w);
 		th_jw_kraw(&r->w, "type",
-			   is_string(th_json_raw_get(it.val, "type"))
+			   th_interactions_is_string(th_json_raw_get(it.val, "type"))
 			       ? th_json_raw_get(it.val, "type")
 			       : TH_STR("\"unknown\""));
-		if (is_string(th_json_raw_get(it.val, "name")))
+		if (th_interactions_is_string(th_json_raw_get(it.val, "name")))
 			th_jw_kraw(&r->w, "name", th_json_raw_get(it.val, "name"));
-		th_unified_put_raw(&r->w, WIRE, it.val, 1);
+		th_unified_put_raw(&r->w, TH_INTERACTIONS_WIRE, it.val, 1);
 		th_jw_object_end(&r->w);
 	}
 	th_jw_array_end(&r->w);
@@ -504,8 +269,8 @@ static void read_choice(struct th_jw *w, struct th_str choice)
 		th_jw_kstr(w, "tool_choice", TH_STR("required"));
 	else if (th_str_is(choice, "\"auto\"") || th_str_is(choice, "\"none\""))
 		th_jw_kraw(w, "tool_choice", choice);
-	else if (th_str_is(raw_str(allowed, "mode"), "any") && !it.object &&
-		 th_json_raw_next(&it) && is_string(it.val)) {
+	else if (th_str_is(th_interactions_raw(allowed, "mode"), "any") && !it.object &&
+		 th_json_raw_next(&it) && th_interactions_is_string(it.val)) {
 		th_jw_key(w, TH_STR("tool_choice"));
 		th_jw_raw(w, TH_STR("{\"type\":\"function\",\"name\":"));
 		th_buf_add(w->out, it.val);
@@ -522,13 +287,14 @@ static void read_settings(struct th_jw *w, struct th_str body)
 
 	th_jw_key(w, TH_STR("settings"));
 	th_jw_object(w);
-	for (size_t i = 0; i < TH_COUNT(numbers); i++)
-		if (!th_json_raw_is_null(th_json_raw_get(config, numbers[i])))
-			th_jw_kraw(w, numbers[i], th_json_raw_get(config, numbers[i]));
-	if (is_string(level))
+	for (size_t i = 0; i < TH_COUNT(th_interactions_numbers); i++)
+		if (!th_json_raw_is_null(th_json_raw_get(config, th_interactions_numbers[i])))
+			th_jw_kraw(w, th_interactions_numbers[i],
+				   th_json_raw_get(config, th_interactions_numbers[i]));
+	if (th_interactions_is_string(level))
 		th_jw_kraw(w, "effort", level);
 	read_choice(w, th_json_raw_get(config, "tool_choice"));
-	if (th_str_is(raw_str(format, "mime_type"), "application/json")) {
+	if (th_str_is(th_interactions_raw(format, "mime_type"), "application/json")) {
 		th_jw_key(w, TH_STR("format"));
 		th_jw_object(w);
 		th_jw_kstr(w, "type", schema.len ? TH_STR("json_schema") : TH_STR("json_object"));
@@ -549,17 +315,18 @@ static enum th_code put_known(struct reader *r, struct th_str body)
 		      instructions = th_json_raw_get(body, "system_instruction");
 	enum th_code code;
 
-	if (name.len && has(body, "agent"))
-		return th_fail(r->err, TH_EPROTO, "a request has a model or an agent, not both");
+	if (name.len && th_interactions_has(body, "agent"))
+		return th_fail(r->err, TH_EPROTO,
+			       "a request th_interactions_has a model or an agent, not both");
 	if (!name.len) /* one of the provider's agents */
 		name = th_json_raw_get(body, "agent");
-	if (!is_string(name))
+	if (!th_interactions_is_string(name))
 		return th_fail(r->err, TH_EPROTO, "model must be a string");
 	th_jw_object(&r->w);
 	th_jw_kraw(&r->w, "model", name);
 	if (th_str_is(stream, "true") || th_str_is(stream, "false"))
 		th_jw_kraw(&r->w, "stream", stream);
-	if (is_string(instructions))
+	if (th_interactions_is_string(instructions))
 		th_jw_kraw(&r->w, "instructions", instructions);
 	code = put_all(r, th_json_raw_get(body, "input"));
 	if (code)

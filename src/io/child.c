@@ -15,14 +15,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/codec.h"
 #include "base/limits.h"
-#include "io/cgroup.h"
+#include "io/child_internal.h"
 #include "io/child_start.h"
 #include "io/clock.h"
 #include "io/files.h"
@@ -34,40 +30,7 @@
 #define SWEEP_MS 5 /* between looks at a tree that is still dying */
 #define SWEEPS_MAX 2000
 
-struct stream {
-	struct th_child *child;
-	struct th_poll *poll;
-	int fd;
-	enum th_child_stream which;
-};
-
-struct th_child {
-	struct th_loop *loop;
-	void (*on_output)(void *, enum th_child_stream, struct th_str);
-	void (*on_exit)(void *, const struct th_child_exit *);
-	void *ctx;
-	pid_t pid;
-	int pidfd, init_fd; /* init_fd: first process of the namespace, -1 until known */
-	pid_t init_pid;
-	struct th_poll *pid_poll, *init_poll;
-	struct stream out[2], in, status;
-	struct th_buf in_queue, status_text;
-	struct th_timer sweep, look; /* look: without pidfds */
-	unsigned sweeps;
-	struct th_cgroup group;
-	char marker[16 + TH_UUID_TEXT_SIZE +
-		    1]; /* in the environment of what TH_TREE_ADOPT must find again */
-	enum th_child_tree tree;
-	struct th_child_exit result;
-	bool contained;        /* the tree must end with the child */
-	bool namespaced;       /* through bwrap */
-	struct th_child *next; /* in `children` */
-	bool reaped, tree_gone, reported, paused, close_in, busy, freed, kill_wanted;
-};
-
 static unsigned running;
-static struct th_child *children; /* not yet reaped: what else we adopt and lose is nobody's */
-static bool subreaper;
 
 static void destroy(struct th_child *c);
 static void progress(struct th_child *c);
@@ -183,101 +146,6 @@ void th_child_close_in(struct th_child *c)
 
 /* ---- its end ---- */
 
-/*
- * A process by its pidfd; where there are none (valgrind, gVisor, Linux before 5.3) by its number,
- * looked at again and again.
- */
-static int pidfd_open(pid_t pid)
-{
-	return (int)syscall(SYS_pidfd_open, pid, 0u);
-}
-
-static void process_kill(pid_t pid, int fd, int signum)
-{
-	if (fd >= 0)
-		syscall(SYS_pidfd_send_signal, fd, signum, NULL, 0u);
-	else if (pid > 1)
-		kill(pid, signum);
-}
-
-static bool process_gone(pid_t pid, int fd, int timeout_ms)
-{
-	struct pollfd pfd = { .fd = fd, .events = POLLIN };
-	if (fd >= 0)
-		return poll(&pfd, 1, timeout_ms) > 0;
-	if (pid > 1 && kill(pid, 0) == 0 && timeout_ms > 0)
-		poll(NULL, 0, timeout_ms);
-	return pid <= 1 || (kill(pid, 0) < 0 && errno == ESRCH);
-}
-
-static bool is_child(pid_t pid)
-{
-	const struct th_child *c = children;
-	while (c && c->pid != pid)
-		c = c->next;
-	return c != NULL;
-}
-
-static bool reap(struct th_child *c)
-{
-	siginfo_t info = {};
-	if (c->reaped)
-		return true;
-	if (waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG) < 0) {
-		if (errno != ECHILD)
-			return false;
-	} else if (info.si_pid == 0) {
-		return false;
-	}
-	c->reaped = true;
-	for (struct th_child **at = &children; *at; at = &(*at)->next)
-		if (*at == c) {
-			*at = c->next;
-			break;
-		}
-	if (subreaper)
-		th_adopted_reap(is_child);
-	c->result.signalled = info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED;
-	c->result.code = info.si_status;
-	return true;
-}
-
-static void tree_kill(struct th_child *c)
-{
-	switch (c->tree) {
-	case TH_TREE_NAMESPACE:
-		process_kill(c->init_pid, c->init_fd, SIGKILL);
-		break;
-	case TH_TREE_CGROUP:
-		th_cgroup_kill(&c->group);
-		break;
-	case TH_TREE_ADOPT:
-		if (c->contained)
-			th_adopted_kill(c->marker, c->reaped ? 0 : c->pid);
-		break;
-	}
-	/* Not reaped, so the number is still its own; afterwards the group may be somebody else's.
-	 */
-	if (!c->reaped) {
-		kill(-c->pid, SIGKILL);
-		process_kill(c->pid, c->pidfd, SIGKILL);
-	}
-}
-
-static bool tree_is_gone(struct th_child *c, int timeout_ms)
-{
-	switch (c->tree) {
-	case TH_TREE_NAMESPACE:
-		return process_gone(c->init_pid, c->init_fd, timeout_ms);
-	case TH_TREE_CGROUP:
-		return th_cgroup_empty(&c->group);
-	case TH_TREE_ADOPT:
-		break;
-	}
-	return !c->contained || (th_adopted_kill(c->marker, c->reaped ? 0 : c->pid) == 0 &&
-				 th_adopted_reap(is_child) == 0);
-}
-
 static void on_sweep(void *ctx)
 {
 	progress((struct th_child *)ctx);
@@ -294,9 +162,9 @@ static void progress(struct th_child *c)
 {
 	if (c->busy || c->freed || c->reported || !c->reaped)
 		return;
-	if (!c->tree_gone && !tree_is_gone(c, 0)) {
+	if (!c->tree_gone && !th_child_tree_gone(c, 0)) {
 		if (c->sweeps == 0 || c->tree == TH_TREE_CGROUP)
-			tree_kill(c);
+			th_child_tree_end(c);
 		if (c->tree == TH_TREE_NAMESPACE && !c->init_poll && c->init_fd >= 0 &&
 		    th_poll_new(c->loop, c->init_fd, on_init_gone, c, &c->init_poll, NULL) == TH_OK)
 			th_poll_set(c->init_poll, TH_POLL_READ);
@@ -335,7 +203,7 @@ static void on_exited(void *ctx, unsigned events)
 	(void)events;
 	if (c->namespaced)
 		read_status(c);
-	if (!reap(c))
+	if (!th_child_reap(c))
 		return;
 	th_timer_stop(&c->look);
 	c->pid_poll = th_poll_free(c->pid_poll);
@@ -388,9 +256,9 @@ static void read_status(struct th_child *c)
 		/* Until bwrap is reaped nobody has waited for the other: the number is still its
 		 * own. */
 		c->init_pid = (pid_t)pid;
-		c->init_fd = pidfd_open((pid_t)pid);
+		c->init_fd = th_child_pidfd((pid_t)pid);
 		if (c->kill_wanted)
-			process_kill(c->init_pid, c->init_fd, SIGKILL);
+			th_child_process_kill(c->init_pid, c->init_fd, SIGKILL);
 	}
 }
 
@@ -451,7 +319,7 @@ void th_child_signal(struct th_child *c, int signum)
 	/* What it said first may still wait to be read, while the command has been heard of. */
 	read_status(c);
 	pid_t pid = command_pid(c); /* bwrap itself would die of it, and all with it */
-	if (pid > 1 && !process_gone(c->init_pid, c->init_fd, 0) && kill(-pid, signum) < 0)
+	if (pid > 1 && !th_child_process_gone(c->init_pid, c->init_fd, 0) && kill(-pid, signum) < 0)
 		kill(pid, signum);
 }
 
@@ -462,7 +330,7 @@ void th_child_kill(struct th_child *c)
 	c->kill_wanted = true;
 	if (c->namespaced)
 		read_status(c);
-	tree_kill(c);
+	th_child_tree_end(c);
 }
 
 size_t th_child_kill_marked(const char *entry)
@@ -508,20 +376,20 @@ static void end_now(struct th_child *c)
 {
 	uint64_t until_ms = th_clock_ms() + 10000;
 	th_child_kill(c);
-	while (!reap(c) && th_clock_ms() < until_ms) {
+	while (!th_child_reap(c) && th_clock_ms() < until_ms) {
 		if (c->pidfd < 0)
 			poll(NULL, 0, SWEEP_MS);
 		else
-			process_gone(c->pid, c->pidfd, 100);
-		tree_kill(c);
+			th_child_process_gone(c->pid, c->pidfd, 100);
+		th_child_tree_end(c);
 	}
 	if (c->namespaced)
 		read_status(c);
-	tree_kill(c);
-	while (!tree_is_gone(c, SWEEP_MS) && th_clock_ms() < until_ms) {
+	th_child_tree_end(c);
+	while (!th_child_tree_gone(c, SWEEP_MS) && th_clock_ms() < until_ms) {
 		if (c->tree != TH_TREE_NAMESPACE)
 			poll(NULL, 0, SWEEP_MS);
-		tree_kill(c);
+		th_child_tree_end(c);
 	}
 	th_cgroup_free(&c->group);
 	running--;
@@ -580,24 +448,6 @@ static enum th_code watch_all(struct th_child *c, struct th_start *start, struct
 	return code;
 }
 
-static void choose_tree(struct th_child *c, const struct th_child_spec *spec)
-{
-	c->namespaced = spec->sandbox && th_plan_namespaced(spec->sandbox);
-	c->contained = spec->sandbox || spec->tree;
-	c->tree = TH_TREE_ADOPT;
-	if (c->namespaced)
-		c->tree = TH_TREE_NAMESPACE;
-	else if (c->contained && th_cgroup_new(&c->group))
-		c->tree = TH_TREE_CGROUP;
-	if (c->contained && c->tree == TH_TREE_ADOPT) {
-		struct th_uuid id = th_uuid_now();
-		char text[TH_UUID_TEXT_SIZE + 1];
-		th_uuid_text(&id, text);
-		snprintf(c->marker, sizeof(c->marker), "THOLE_TREE=%s", text);
-		subreaper = prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0;
-	}
-}
-
 enum th_code th_child_start(struct th_loop *l, const struct th_child_spec *spec,
 			    struct th_child **ret, struct th_err *err)
 {
@@ -616,7 +466,7 @@ enum th_code th_child_start(struct th_loop *l, const struct th_child_spec *spec,
 	th_buf_init(&c->status_text, 4096);
 	th_timer_init(&c->sweep, l, on_sweep, c);
 	th_timer_init(&c->look, l, on_look, c);
-	choose_tree(c, spec);
+	th_child_tree_choose(c, spec);
 	enum th_code code = th_start_child(spec, c->group.procs_fd, c->marker, &start, err);
 	if (code) {
 		th_cgroup_free(&c->group);
@@ -625,9 +475,8 @@ enum th_code th_child_start(struct th_loop *l, const struct th_child_spec *spec,
 	}
 	running++;
 	c->pid = start.pid;
-	c->next = children;
-	children = c;
-	c->pidfd = pidfd_open(start.pid);
+	th_child_tree_begin(c);
+	c->pidfd = th_child_pidfd(start.pid);
 	if (c->pidfd < 0 && errno != ENOSYS)
 		code = th_fail_errno(err, errno, "watch the program");
 	else

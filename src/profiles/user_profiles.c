@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "dialects/list.h"
 #include "profiles/profiles.h"
+#include "profiles/user_profiles_internal.h"
 #include "providers/wires.h"
 
 #define SPACE_MAX 1000000 /* the largest number of a space of its own */
@@ -13,157 +14,10 @@
 #define TOKENS_MAX (1LL << 40)
 #define KEY_ENV_MAX 63 /* name of one variable */
 
-/* ---- the table ---- */
-
-struct space_row {
-	int64_t kind, max, factor, pixels_min, pixels_max;
-	bool floor;
-};
-
-struct resize_row {
-	int64_t side_max, pixels_max, width, height;
-	bool xga;
-};
-
-struct price_row {
-	double input, cached, written, output; /* -1: not given */
-};
-
-struct row {
-	struct th_str name, pattern, like, sends, dialect, tool, beta, flavour;
-	struct th_str base_url, base_url_env, key_env, note;
-	int64_t wire, computer; /* -1: not given */
-	struct space_row *space;
-	struct resize_row *resize;
-	struct price_row *price;
-	int64_t images_max, context_tokens, output_tokens;
-	bool vision, reasoning, strict;
-};
-
-struct file {
-	struct th_objects models;
-};
-
-static const char *const spaces[] = { "pixels", "norm", "smart", NULL };
-static const char *const computers[] = { "none",   "preview", "ga",     "function",
-					 "native", "dialect", "points", NULL };
-
-#define ROW(member, type, kind, flags, doc)                                                      \
-	{                                                                                        \
-#member, offsetof(struct type, member), TH_FIELD_##kind, flags, doc, NULL, NULL, \
-		    false, 0                                                                     \
-	}
-#define NAMED(wire, member, flags, doc)                                                            \
-	{                                                                                          \
-		wire, offsetof(struct row, member), TH_FIELD_str, flags, doc, NULL, NULL, false, 0 \
-	}
-#define ENUM(member, names, doc)                                                                  \
-	{                                                                                         \
-#member, offsetof(struct row, member), TH_FIELD_enum, 0, doc, NULL, names, false, \
-		    0                                                                             \
-	}
-#define SUB(member, table, doc)                                                                 \
-	{                                                                                       \
-#member, offsetof(struct row, member), TH_FIELD_object, 0, doc, &(table), NULL, \
-		    false, 0                                                                    \
-	}
-#define PRICE(member, flags, doc)                                                              \
-	{                                                                                      \
-#member, offsetof(struct price_row, member), TH_FIELD_num, (flags) | TH_NONEG, \
-		    doc, NULL, NULL, true, -1                                                  \
-	}
-
-static const struct th_field space_fields[] = {
-	{ "kind", offsetof(struct space_row, kind), TH_FIELD_enum, TH_REQ,
-	  "pixels: of the picture as sent; norm: 0 to max; smart: pixels after the model's own "
-	  "resizing",
-	  NULL, spaces, false, 0 },
-	ROW(max, space_row, int, TH_POSITIVE, "norm: the largest number; 1: fractions"),
-	ROW(factor, space_row, int, TH_POSITIVE, "smart: sides are multiples of it"),
-	ROW(pixels_min, space_row, int, TH_POSITIVE, "smart: minimum number of pixels"),
-	ROW(pixels_max, space_row, int, TH_POSITIVE, "smart: maximum number of pixels"),
-	ROW(floor, space_row, bool, 0, "round down instead of to the nearest"),
-};
-static const struct th_field resize_fields[] = {
-	ROW(side_max, resize_row, int, TH_POSITIVE, "maximum length of the longer side"),
-	ROW(pixels_max, resize_row, int, TH_POSITIVE, "maximum number of pixels of the picture"),
-	ROW(width, resize_row, int, TH_POSITIVE, "with height: maximum width"),
-	ROW(height, resize_row, int, TH_POSITIVE, "with width: maximum height"),
-	ROW(xga, resize_row, bool, 0,
-	    "scale to 1024x768, 1280x800 or 1366x768, by the aspect ratio"),
-};
-static const struct th_field price_fields[] = {
-	PRICE(input, TH_REQ, "input tokens"),
-	PRICE(cached, 0, "input tokens from the provider's cache; default: as input"),
-	PRICE(written, 0, "input tokens written to its cache; default: as input"),
-	PRICE(output, TH_REQ, "output tokens"),
-};
-static const struct th_table space_table = { "space",
-					     "What the model's coordinates count in.",
-					     space_fields,
-					     TH_COUNT(space_fields),
-					     sizeof(struct space_row),
-					     false };
-static const struct th_table resize_table = { "resize",
-					      "How a picture is made smaller before it is sent.",
-					      resize_fields,
-					      TH_COUNT(resize_fields),
-					      sizeof(struct resize_row),
-					      false };
-static const struct th_table price_table = { "price",
-					     "US dollars per million tokens.",
-					     price_fields,
-					     TH_COUNT(price_fields),
-					     sizeof(struct price_row),
-					     false };
-
-static const struct th_field row_fields[] = {
-	NAMED("name", name, TH_REQ | TH_NONEMPTY,
-	      "name of the profile; with the name of a built-in profile it replaces that one"),
-	NAMED("pattern", pattern, TH_NONEMPTY,
-	      "model names that it serves: * matches anything, | separates several; a prefix "
-	      "before the first * that ends with / or : is not sent; default: the name"),
-	NAMED("like", like, TH_NONEMPTY,
-	      "model or profile to copy; the other fields replace its values"),
-	NAMED("sends", sends, TH_NONEMPTY, "model name that is sent instead of the given one"),
-	ENUM(wire, th_wire_names, "the API; required without like"),
-	NAMED("dialect", dialect, TH_NONEMPTY, "how the model writes actions; also sets the space"),
-	ENUM(computer, computers, "how the model gets the computer"),
-	NAMED("tool", tool, TH_NONEMPTY, "native: version of the wire's own tool"),
-	NAMED("beta", beta, TH_NONEMPTY, "messages: value of the beta header"),
-	NAMED("flavour", flavour, TH_NONEMPTY, "chat: the server's variant of the API"),
-	SUB(space, space_table, "unit of the model's coordinates"),
-	SUB(resize, resize_table, "how pictures are scaled down before they are sent"),
-	ROW(images_max, row, int, TH_POSITIVE, "maximum number of pictures in one request"),
-	NAMED("base_url", base_url, TH_NONEMPTY, "URL of its server"),
-	NAMED("base_url_env", base_url_env, TH_NONEMPTY,
-	      "environment variable with that URL; it has priority"),
-	NAMED("key_env", key_env, TH_NONEMPTY,
-	      "environment variable of its key; | separates several"),
-	ROW(vision, row, bool, 0, "accepts pictures"),
-	ROW(reasoning, row, bool, 0, "has reasoning, and settings for it"),
-	ROW(strict, row, bool, 0, "the provider's own server, which refuses ids that others made"),
-	ROW(context_tokens, row, int, TH_POSITIVE, "maximum number of tokens of a request"),
-	ROW(output_tokens, row, int, TH_POSITIVE, "maximum number of tokens of one answer"),
-	SUB(price, price_table, "US dollars per million tokens"),
-	NAMED("note", note, TH_NONEMPTY, "one line for thole models"),
-};
-static const struct th_table row_table = { "profile",          "What is known of a model.",
-					   row_fields,         TH_COUNT(row_fields),
-					   sizeof(struct row), false };
-static const struct th_field file_fields[] = {
-	{ "models", offsetof(struct file, models), TH_FIELD_objects, TH_REQ,
-	  "profiles; they are tried in this order, before the built-in ones", &row_table, NULL,
-	  false, 0 },
-};
-const struct th_table th_models_file_table = { "models_file",       "A models file.",
-					       file_fields,         TH_COUNT(file_fields),
-					       sizeof(struct file), false };
-
 /* ---- checks ---- */
 
 struct maker {
-	const struct row *row;
+	const struct th_profile_row *row;
 	const struct th_json *json; /* of the row: which members are there */
 	size_t index;
 	struct th_profiles before; /* the rows above it */
@@ -296,7 +150,7 @@ static enum th_code begin_like(const struct maker *m)
 
 static enum th_code begin(const struct maker *m)
 {
-	const struct row *row = m->row;
+	const struct th_profile_row *row = m->row;
 	const struct th_profile *same = built_in(row->name);
 
 	if (row->like.len) {
@@ -467,7 +321,7 @@ static enum th_code apply_computer(const struct maker *m)
 
 static enum th_code apply_space(const struct maker *m)
 {
-	const struct space_row *s = m->row->space;
+	const struct th_space_row *s = m->row->space;
 	struct th_space *to = &m->p->space;
 	const int64_t pixels = (int64_t)TH_SCREEN_SIDE_MAX * TH_SCREEN_SIDE_MAX;
 
@@ -501,7 +355,7 @@ static enum th_code apply_space(const struct maker *m)
 
 static enum th_code apply_resize(const struct maker *m)
 {
-	const struct resize_row *r = m->row->resize;
+	const struct th_resize_row *r = m->row->resize;
 
 	if (!r)
 		return TH_OK;
@@ -526,8 +380,8 @@ static int64_t nano(double dollars)
 
 static enum th_code apply_numbers(const struct maker *m)
 {
-	const struct row *row = m->row;
-	const struct price_row *price = row->price;
+	const struct th_profile_row *row = m->row;
+	const struct th_price_row *price = row->price;
 	struct th_profile *p = m->p;
 
 	if (row->images_max > INT32_MAX)
@@ -559,7 +413,7 @@ static enum th_code apply_numbers(const struct maker *m)
 /* A server of its own has a key of its own, or none. */
 static enum th_code apply_server(const struct maker *m)
 {
-	const struct row *row = m->row;
+	const struct th_profile_row *row = m->row;
 	struct th_profile *p = m->p;
 	enum th_code code = check_variables(m, "key_env", row->key_env, true);
 
@@ -581,7 +435,7 @@ static enum th_code apply_server(const struct maker *m)
 
 static enum th_code apply_names(const struct maker *m)
 {
-	const struct row *row = m->row;
+	const struct th_profile_row *row = m->row;
 	struct th_profile *p = m->p;
 	enum th_code code = check_pattern(m, row->pattern);
 
@@ -639,7 +493,7 @@ static enum th_code make(const struct maker *m)
 enum th_code th_profiles_parse(const struct th_json *root, struct th_arena *a,
 			       struct th_profiles *ret, struct th_err *err)
 {
-	struct file file;
+	struct th_models_file file;
 	enum th_code code = th_table_parse(&th_models_file_table, root, a, &file, err);
 	struct th_json_iter it = th_json_iter(th_json_get(root, "models"));
 	struct th_profile *rows;
@@ -653,7 +507,7 @@ enum th_code th_profiles_parse(const struct th_json *root, struct th_arena *a,
 	if (!rows)
 		return th_fail(err, TH_ELIMIT, "the models file is too large");
 	for (size_t i = 0; i < file.models.count && th_json_next(&it); i++) {
-		struct maker m = { .row = (const struct row *)file.models.list + i,
+		struct maker m = { .row = (const struct th_profile_row *)file.models.list + i,
 				   .json = it.val,
 				   .index = i,
 				   .before = { rows, i },

@@ -1,62 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sim/rename.h"
-
 #include "sim/disk.h"
 
 #include <stdlib.h>
 
-#include "store/journal.h"
+#include "sim/disk_internal.h"
 
-struct stored {
-	struct th_event ev; /* strings behind it */
-	struct th_digest digest;
-};
-
-struct stored_session {
-	char *id, *user, *title, *parent, *metadata;
-	uint64_t parent_seq;
-	int64_t epoch, created_ms;
-	struct th_digest parent_head;
-	struct stored **events; /* own: seq parent_seq + 1 … */
-	size_t count, cap, synced;
-};
-
-struct stored_blob {
-	struct th_digest hash;
-	char *bytes;
-	size_t len;
-};
-
-struct record {
-	char *bytes; /* NULL: it was torn */
-	size_t len;
-};
-
-/* An executor's journal file. */
-struct file {
-	bool exists, damaged, torn;
-	struct record *records;
-	size_t count, cap, synced;
-	uint64_t size;
-};
-
-struct th_sim_disk {
-	struct th_sim_random *random;
-	struct stored_session *sessions[TH_SIM_SESSIONS_MAX];
-	size_t session_count;
-	struct stored_blob *blobs;
-	size_t blob_count, blob_cap;
-	struct file files[TH_SIM_SESSIONS_MAX];
-	enum th_code journal_fault;
-	bool no_fencing, no_sync, no_journal, blind, unsynced_journals, tidy_often;
-};
-
-struct th_journal {
-	struct file *file;
-	bool failed;
-};
-
-static struct th_sim_disk *in_use; /* th_sim_journal_open has no other way to find it */
+struct th_sim_disk *th_sim_disk_in_use;
 
 /* ---- chance ---- */
 
@@ -82,7 +31,7 @@ bool th_sim_chance(struct th_sim_random *r, unsigned one_in)
 
 /* ---- life ---- */
 
-static char *copy(struct th_str s)
+char *th_sim_copy(struct th_str s)
 {
 	char *p = th_alloc(s.len + 1);
 
@@ -95,9 +44,9 @@ struct th_sim_disk *th_sim_disk_new(struct th_sim_random *random)
 {
 	struct th_sim_disk *d = th_alloc(sizeof(*d));
 
-	assert(!in_use);
+	assert(!th_sim_disk_in_use);
 	d->random = random;
-	in_use = d;
+	th_sim_disk_in_use = d;
 	return d;
 }
 
@@ -120,7 +69,7 @@ static void session_free(struct stored_session *s)
 	free(s);
 }
 
-static void file_cut(struct file *f, size_t count)
+void th_sim_file_cut(struct file *f, size_t count)
 {
 	while (f->count > count) {
 		f->size -= f->records[--f->count].len;
@@ -131,15 +80,15 @@ static void file_cut(struct file *f, size_t count)
 
 struct th_sim_disk *th_sim_disk_free(struct th_sim_disk *d)
 {
-	assert(d == in_use);
-	in_use = NULL;
+	assert(d == th_sim_disk_in_use);
+	th_sim_disk_in_use = NULL;
 	for (size_t i = 0; i < d->session_count; i++)
 		session_free(d->sessions[i]);
 	for (size_t i = 0; i < d->blob_count; i++)
 		free(d->blobs[i].bytes);
 	free(d->blobs);
 	for (size_t i = 0; i < TH_SIM_SESSIONS_MAX; i++) {
-		file_cut(&d->files[i], 0);
+		th_sim_file_cut(&d->files[i], 0);
 		free(d->files[i].records);
 	}
 	free(d);
@@ -178,7 +127,7 @@ void th_sim_disk_tidy_often(struct th_sim_disk *d)
 
 /* ---- power ---- */
 
-static void record_remove(struct file *f, size_t index)
+void th_sim_record_remove(struct file *f, size_t index)
 {
 	f->size -= f->records[index].len;
 	free(f->records[index].bytes);
@@ -196,11 +145,11 @@ static void file_power_cut(struct th_sim_disk *d, struct file *f)
 	if (f->count - f->synced >= 2 && th_sim_chance(d->random, 4)) {
 		size_t hole = f->synced + th_sim_below(d->random, f->count - f->synced - 1);
 
-		record_remove(f, hole);
+		th_sim_record_remove(f, hole);
 		f->damaged = true;
 	} else {
 		f->torn = keep < f->count;
-		file_cut(f, keep);
+		th_sim_file_cut(f, keep);
 	}
 	f->synced = f->count;
 }
@@ -305,11 +254,11 @@ static enum th_code create(struct th_sim_disk *d, const struct th_append *a,
 	}
 	assert(d->session_count < TH_SIM_SESSIONS_MAX);
 	s = d->sessions[d->session_count++] = th_alloc(sizeof(*s));
-	s->id = copy(row->session_id);
-	s->user = copy(row->user);
-	s->title = copy(row->title);
-	s->parent = copy(row->parent);
-	s->metadata = copy(row->metadata);
+	s->id = th_sim_copy(row->session_id);
+	s->user = th_sim_copy(row->user);
+	s->title = th_sim_copy(row->title);
+	s->parent = th_sim_copy(row->parent);
+	s->metadata = th_sim_copy(row->metadata);
 	s->parent_seq = row->parent.len > 0 ? row->parent_seq : 0;
 	s->parent_head = a->head_before;
 	s->epoch = row->epoch;
@@ -360,7 +309,8 @@ static void blob_add(struct th_sim_disk *d, const struct th_blob *b)
 		d->blob_cap = d->blob_cap ? d->blob_cap * 2 : 8;
 		d->blobs = th_realloc(d->blobs, d->blob_cap * sizeof(*d->blobs));
 	}
-	d->blobs[d->blob_count++] = (struct stored_blob){ b->hash, copy(b->bytes), b->bytes.len };
+	d->blobs[d->blob_count++] =
+	    (struct stored_blob){ b->hash, th_sim_copy(b->bytes), b->bytes.len };
 }
 
 enum th_code th_sim_store_commit(struct th_sim_disk *d, struct th_batch *batch,
@@ -450,168 +400,4 @@ uint64_t th_sim_store_durable(const struct th_sim_disk *d, struct th_str id)
 	const struct stored_session *s = session_find(d, id);
 
 	return s ? s->parent_seq + s->synced : 0;
-}
-
-/* ---- journals ---- */
-
-void th_sim_journal_fault(struct th_sim_disk *d, enum th_code code)
-{
-	d->journal_fault = code;
-}
-
-void th_sim_journal_lose(struct th_sim_disk *d, size_t number)
-{
-	struct file *f = &d->files[number];
-
-	file_cut(f, 0);
-	f->exists = f->damaged = f->torn = false;
-}
-
-void th_sim_journal_rot(struct th_sim_disk *d, size_t number)
-{
-	struct file *f = &d->files[number];
-
-	if (f->count < 2)
-		return;
-	/* Often one of the last, which somebody still asks for. */
-	record_remove(f, th_sim_chance(d->random, 2)
-			     ? th_sim_below(d->random, f->count)
-			     : f->count - 1 - th_sim_below(d->random, TH_MIN(f->count, (size_t)3)));
-	f->damaged = true;
-}
-
-bool th_sim_journal_is(const struct th_sim_disk *d, size_t number, struct th_str name)
-{
-	const struct file *f = &d->files[number];
-
-	for (size_t i = 0; !f->damaged && i < f->count; i++) {
-		struct th_str record = th_str_n(f->records[i].bytes, f->records[i].len);
-
-		if (th_str_find(record, TH_STR("\"r\":\"journal\"")) >= 0)
-			return name.len > 0 && th_str_find(record, name) >= 0;
-	}
-	return false;
-}
-
-/* The broken variant: only its name and the epochs are left. */
-static void forget_effects(struct file *f)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < f->count; i++) {
-		struct th_str r = th_str_n(f->records[i].bytes, f->records[i].len);
-
-		if (th_str_find(r, TH_STR("\"r\":\"journal\"")) >= 0 ||
-		    th_str_find(r, TH_STR("\"r\":\"epoch\"")) >= 0) {
-			f->records[kept++] = f->records[i];
-			continue;
-		}
-		f->size -= r.len;
-		free(f->records[i].bytes);
-	}
-	f->count = f->synced = kept;
-}
-
-enum th_code th_journal_open(const char *path, th_journal_record_fn *fn, void *ctx,
-			     struct th_journal_found *found, struct th_journal **ret,
-			     struct th_err *err)
-{
-	size_t number = (size_t)(path[0] - '0');
-	struct file *f;
-	struct th_journal *j;
-
-	assert(in_use && number < TH_SIM_SESSIONS_MAX);
-	f = &in_use->files[number];
-	if (in_use->no_journal)
-		forget_effects(f);
-	*found = (struct th_journal_found){ .created = !f->exists, .torn = f->torn };
-	found->damaged = f->damaged && !in_use->blind;
-	for (size_t i = 0; i < f->count; i++) {
-		enum th_code code = fn(ctx, th_str_n(f->records[i].bytes, f->records[i].len), err);
-
-		if (code)
-			return code;
-		found->records++;
-	}
-	f->exists = true;
-	f->torn = false;
-	/* As the real one: what a killed owner appended is relied on from now on. */
-	if (!in_use->unsynced_journals)
-		f->synced = f->count;
-	j = th_alloc(sizeof(*j));
-	j->file = f;
-	*ret = j;
-	return TH_OK;
-}
-
-struct th_journal *th_journal_close(struct th_journal *j)
-{
-	free(j);
-	return NULL;
-}
-
-static enum th_code fault(struct th_journal *j, bool append, struct th_err *err)
-{
-	enum th_code code = in_use->journal_fault;
-
-	if (code == TH_ELIMIT && append) {
-		in_use->journal_fault = TH_OK;
-		return th_fail(err, TH_ELIMIT, "the disk is full");
-	}
-	if (code == TH_EIO) {
-		in_use->journal_fault = TH_OK;
-		j->failed = true;
-	}
-	return j->failed ? th_fail(err, TH_EIO, "input/output error") : TH_OK;
-}
-
-static void add(struct file *f, struct th_str record)
-{
-	if (f->count == f->cap) {
-		f->cap = f->cap ? f->cap * 2 : 16;
-		f->records = th_realloc(f->records, f->cap * sizeof(*f->records));
-	}
-	f->records[f->count++] = (struct record){ copy(record), record.len };
-	f->size += record.len;
-}
-
-enum th_code th_journal_append(struct th_journal *j, struct th_str record, struct th_err *err)
-{
-	enum th_code code = fault(j, true, err);
-
-	if (!code)
-		add(j->file, record);
-	return code;
-}
-
-enum th_code th_journal_sync(struct th_journal *j, struct th_err *err)
-{
-	enum th_code code = fault(j, false, err);
-
-	if (!code && !in_use->unsynced_journals)
-		j->file->synced = j->file->count;
-	return code;
-}
-
-uint64_t th_journal_size(const struct th_journal *j)
-{
-	return j->file->size + (in_use->tidy_often ? 4 * TH_MIB : 0);
-}
-
-enum th_code th_journal_rewrite(struct th_journal *j, const struct th_str *records, size_t count,
-				struct th_err *err)
-{
-	struct file *f = j->file;
-	struct file fresh = { .exists = true };
-	enum th_code code = fault(j, true, err);
-
-	if (code)
-		return code;
-	for (size_t i = 0; i < count; i++)
-		add(&fresh, records[i]);
-	fresh.synced = fresh.count;
-	file_cut(f, 0);
-	free(f->records);
-	*f = fresh;
-	return TH_OK;
 }

@@ -5,50 +5,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "executor/state.h"
 #include "io/clock.h"
-
-struct message {
-	struct message *next;
-	char *head, *attachment;
-	size_t head_len, attachment_len;
-};
-
-struct queue {
-	struct message *first, **last;
-};
-
-struct th_sim_conn {
-	struct th_exec_client client;
-	struct th_sim_exec *x; /* NULL: it died */
-	struct th_sim_conn *next;
-	bool closed; /* by the runtime */
-	int64_t stalled_ms;
-	struct queue to_executor, to_runtime;
-};
-
-/* An effect under way. */
-struct job {
-	struct job *next;
-	char id[TH_EFFECT_ID_MAX + 1];
-	enum th_class class;
-	struct th_tool_job *tool; /* one of the two; NULL both: only the late act is left */
-	struct th_display_call *screen;
-	int64_t due_ms, steps, steps_max;
-	bool acts, probes, acted, cancelled, fails;
-};
-
-struct th_sim_exec {
-	struct th_executor_server p;
-	struct th_sim_exec_world world;
-	size_t session;
-	bool dead, stumbled, flush_due;
-	struct th_sim_conn *conns;
-	struct job *jobs; /* oldest first */
-	unsigned pictures;
-};
+#include "sim/executor_internal.h"
 
 /* The one whose code runs now: clocks are asked without a context. */
 static struct th_sim_exec *running;
@@ -219,42 +179,6 @@ void th_display_run(struct th_display *d, struct th_display_call *call)
 	j->steps_max = 1 + (int64_t)th_sim_below(x->world.random, 3);
 }
 
-/* A simulated session has no net that is a list, so nobody asks. */
-bool th_egress_link_sync(struct th_egress_link *x, struct th_egress_wait *w)
-{
-	assert(!x);
-	w->fn(w->ctx);
-	return false;
-}
-
-/* No program of a simulated session asks for a host. */
-void th_exec_ask_said(struct th_executor_server *x, const struct th_exec_run *m)
-{
-	(void)x;
-	(void)m;
-}
-
-void th_exec_ask_over(const struct th_exec_effect *e)
-{
-	(void)e;
-}
-
-void th_exec_ask_cancelled(struct th_exec_effect *e)
-{
-	(void)e;
-}
-
-void th_exec_ask_client_gone(const struct th_exec_client *c)
-{
-	(void)c;
-}
-
-void th_egress_link_take(struct th_egress_link *x, struct th_buf *out)
-{
-	assert(!x);
-	(void)out;
-}
-
 void th_display_cancel(struct th_display *d, struct th_display_call *call)
 {
 	struct th_exec_effect *e = call->ctx;
@@ -409,154 +333,12 @@ struct th_uuid th_uuid_now(void)
 	return th_uuid7(th_clock_ms(), random);
 }
 
-void th_spool_close(struct th_spool *s)
-{
-	(void)s;
-}
-
-void th_spool_append(struct th_spool *s, int dir_fd, const char *name, struct th_str bytes)
-{
-	(void)dir_fd, (void)name;
-	s->size += bytes.len;
-}
-
-enum th_code th_spool_open(struct th_spool *s, int dir_fd, const char *name, struct th_err *err)
-{
-	(void)s, (void)dir_fd, (void)name;
-	return th_fail(err, TH_ENOENT, "there was no output");
-}
-
-enum th_code th_spool_read(const struct th_spool *s, uint64_t offset, size_t len,
-			   struct th_buf *out, uint64_t *ret, struct th_err *err)
-{
-	(void)s, (void)len, (void)out, (void)err;
-	*ret = offset;
-	return TH_OK;
-}
-
-int unlinkat(int fd, const char *name, int flags)
-{
-	(void)fd, (void)name, (void)flags;
-	return 0;
-}
-
 /* What th_ledger_never is to executor/run.c. */
 enum th_code th_sim_never(struct th_ledger *l, struct th_str id, struct th_err *err);
 
 enum th_code th_sim_never(struct th_ledger *l, struct th_str id, struct th_err *err)
 {
 	return running->world.forgetful ? TH_OK : th_ledger_never(l, id, err);
-}
-
-/* ---- connections ---- */
-
-static void queue_init(struct queue *q)
-{
-	q->first = NULL;
-	q->last = &q->first;
-}
-
-static void queue_add(struct queue *q, struct th_str head, struct th_str attachment)
-{
-	struct message *m = th_alloc(sizeof(*m));
-
-	m->head = th_alloc(head.len + 1);
-	memcpy(m->head, head.ptr, head.len);
-	m->head_len = head.len;
-	m->attachment = th_alloc(attachment.len + 1);
-	if (attachment.len > 0)
-		memcpy(m->attachment, attachment.ptr, attachment.len);
-	m->attachment_len = attachment.len;
-	*q->last = m;
-	q->last = &m->next;
-}
-
-static void queue_drop(struct queue *q)
-{
-	struct message *m = q->first;
-
-	q->first = m->next;
-	if (!q->first)
-		q->last = &q->first;
-	free(m->head);
-	free(m->attachment);
-	free(m);
-}
-
-static void conn_free(struct th_sim_conn *c)
-{
-	while (c->to_executor.first)
-		queue_drop(&c->to_executor);
-	while (c->to_runtime.first)
-		queue_drop(&c->to_runtime);
-	free(c);
-}
-
-struct th_sim_conn *th_sim_conn_new(struct th_sim_exec *x)
-{
-	struct th_sim_conn *c = th_alloc(sizeof(*c));
-
-	c->client.x = &x->p;
-	c->x = x;
-	queue_init(&c->to_executor);
-	queue_init(&c->to_runtime);
-	c->next = x->conns;
-	x->conns = c;
-	return c;
-}
-
-struct th_sim_conn *th_sim_conn_close(struct th_sim_conn *c)
-{
-	if (!c)
-		return NULL;
-	c->closed = true;
-	if (!c->x)
-		conn_free(c);
-	return NULL;
-}
-
-void th_sim_conn_stall(struct th_sim_conn *c, int64_t until_ms)
-{
-	c->stalled_ms = until_ms;
-}
-
-void th_sim_conn_send(struct th_sim_conn *c, struct th_str head)
-{
-	if (c->x)
-		queue_add(&c->to_executor, head, TH_STR(""));
-}
-
-bool th_sim_conn_cut(const struct th_sim_conn *c)
-{
-	return !c->x;
-}
-
-bool th_sim_conn_waiting(const struct th_sim_conn *c)
-{
-	return c->to_runtime.first || !c->x;
-}
-
-bool th_sim_conn_take(struct th_sim_conn *c, struct th_buf *head, struct th_buf *attachment)
-{
-	struct message *m = c->to_runtime.first;
-
-	if (!m)
-		return false;
-	th_buf_add_mem(head, m->head, m->head_len);
-	th_buf_add_mem(attachment, m->attachment, m->attachment_len);
-	queue_drop(&c->to_runtime);
-	return true;
-}
-
-bool th_exec_send(struct th_exec_client *client, struct th_str head, struct th_str attachment)
-{
-	struct th_sim_conn *c = TH_CONTAINER_OF(client, struct th_sim_conn, client);
-
-	if (client->dead || c->x->dead)
-		return false;
-	if (!c->closed)
-		queue_add(&c->to_runtime, head, attachment);
-	return true;
 }
 
 bool th_exec_send_error(struct th_exec_client *c, int64_t id, const struct th_err *err)
@@ -669,7 +451,7 @@ static void conn_step(struct th_sim_exec *x, struct th_sim_conn *c)
 
 	if (m) {
 		on_message(x, c, th_str_n(m->head, m->head_len));
-		queue_drop(&c->to_executor);
+		th_sim_queue_drop(&c->to_executor);
 		return;
 	}
 	while (*at != c)
@@ -677,7 +459,7 @@ static void conn_step(struct th_sim_exec *x, struct th_sim_conn *c)
 	*at = c->next;
 	c->client.dead = true;
 	th_exec_client_gone(&c->client);
-	conn_free(c);
+	th_sim_conn_free(c);
 }
 
 /* ---- the process ---- */
@@ -720,7 +502,7 @@ struct th_sim_exec *th_sim_exec_free(struct th_sim_exec *x)
 		th_exec_client_gone(&c->client);
 		c->x = NULL;
 		if (c->closed)
-			conn_free(c);
+			th_sim_conn_free(c);
 	}
 	th_exec_effects_free(&x->p);
 	while (x->jobs)

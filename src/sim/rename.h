@@ -71,7 +71,7 @@
 #define th_exec_cancel_all th_sim_exec_cancel_all
 #define th_exec_effects_free th_sim_exec_effects_free
 
-/* what both stand on: journal.h in disk.c, the rest in executor.c */
+/* what both stand on: journal.h in disk_journal.c, the rest in executor*.c */
 #define th_journal_open th_sim_journal_open
 #define th_journal_close th_sim_journal_close
 #define th_journal_append th_sim_journal_append

@@ -5,9 +5,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
-
-#define END_PATCH "*** End Patch"
-#define END_FILE "*** End of File"
+#include "wire/patch_internal.h"
 
 /* Each of them ends a file's diff. */
 static const char *const terminators[] = { END_PATCH, "*** Update File:", "*** Delete File:",
@@ -46,15 +44,15 @@ struct section {
 
 /* ---- lines ---- */
 
-static bool starts(struct th_str line, const char *prefix)
+bool th_patch_line_starts(struct th_str line, const char *prefix)
 {
 	return th_str_starts(line, th_str_of(prefix));
 }
 
-static bool is_terminator(struct th_str line)
+bool th_patch_ends_file(struct th_str line)
 {
 	for (const char *const *t = terminators; *t; t++)
-		if (starts(line, *t))
+		if (th_patch_line_starts(line, *t))
 			return true;
 	return false;
 }
@@ -70,7 +68,7 @@ static size_t count_lines(struct th_str text)
 }
 
 /* Takes a line off; its end (\n or \r\n) belongs to neither. */
-static struct th_str take_line(struct th_str *rest)
+struct th_str th_patch_take_line(struct th_str *rest)
 {
 	const char *nl = rest->len ? memchr(rest->ptr, '\n', rest->len) : NULL;
 	struct th_str line = *rest;
@@ -98,7 +96,7 @@ static enum th_code split_lines(struct apply *p, struct th_str text, struct line
 	if (!ret->list)
 		return th_fail(p->err, TH_ELIMIT, "too many lines to patch");
 	for (ret->count = 0; ret->count < count; ret->count++)
-		ret->list[ret->count] = take_line(&text);
+		ret->list[ret->count] = th_patch_take_line(&text);
 	return TH_OK;
 }
 
@@ -250,7 +248,7 @@ static enum th_code read_anchors(struct apply *p)
 	size_t from = p->index;
 	bool first = true;
 
-	while (starts(diff_line(p), "@@ ") || th_str_is(diff_line(p), "@@"))
+	while (th_patch_line_starts(diff_line(p), "@@ ") || th_str_is(diff_line(p), "@@"))
 		p->index++;
 	if (p->index == from && p->cursor)
 		return refuse_line(p, "Invalid Line:\n", diff_line(p));
@@ -317,8 +315,8 @@ static enum th_code place(struct apply *p, const struct section *s, size_t *ret)
 /* Whether a section ends before this line. */
 static bool ends_section(struct th_str line)
 {
-	return starts(line, "@@") || is_terminator(line) || starts(line, END_FILE) ||
-	       th_str_is(line, "***");
+	return th_patch_line_starts(line, "@@") || th_patch_ends_file(line) ||
+	       th_patch_line_starts(line, END_FILE) || th_str_is(line, "***");
 }
 
 /* Lines that go or come without one that stays between them are one chunk; it is open until such a
@@ -340,7 +338,7 @@ static enum th_code read_lines(struct apply *p, struct section *s)
 		struct th_str line = diff_line(p);
 		struct th_str text = th_str_sub(line, 1, SIZE_MAX);
 
-		if (starts(line, "***"))
+		if (th_patch_line_starts(line, "***"))
 			return refuse_line(p, "Invalid Line: ", line);
 		switch (line.len ? line.ptr[0] : ' ') {
 		case '+':
@@ -394,7 +392,7 @@ static enum th_code read_hunks(struct apply *p)
 	p->chunks = th_arena_array(&p->arena, p->diff.count, sizeof(*p->chunks));
 	if (!old || !p->inserted || !p->chunks)
 		return th_fail(p->err, TH_ELIMIT, "too many lines to patch");
-	while (!is_terminator(diff_line(p)) && !starts(diff_line(p), END_FILE)) {
+	while (!th_patch_ends_file(diff_line(p)) && !th_patch_line_starts(diff_line(p), END_FILE)) {
 		enum th_code code = read_anchors(p);
 
 		if (!code)
@@ -477,10 +475,10 @@ static enum th_code create(struct apply *p, const char *newline)
 {
 	struct joiner j = { p->out, newline, false };
 
-	for (size_t i = 0; !is_terminator(p->diff.list[i]); i++)
-		if (!starts(p->diff.list[i], "+"))
+	for (size_t i = 0; !th_patch_ends_file(p->diff.list[i]); i++)
+		if (!th_patch_line_starts(p->diff.list[i], "+"))
 			return refuse_line(p, "Invalid Add File Line: ", p->diff.list[i]);
-	for (; !is_terminator(diff_line(p)); p->index++) {
+	for (; !th_patch_ends_file(diff_line(p)); p->index++) {
 		struct th_str text = th_str_sub(diff_line(p), 1, SIZE_MAX);
 
 		join(&j, &text, 1);
@@ -508,121 +506,4 @@ enum th_code th_patch_apply(enum th_patch_mode mode, struct th_str input, struct
 		code = mode == TH_PATCH_CREATE ? create(&p, newline) : update(&p, newline);
 	th_arena_deinit(&p.arena);
 	return code;
-}
-
-/* ---- the envelope ---- */
-
-#define BEGIN_PATCH "*** Begin Patch"
-#define MOVE_TO "*** Move to: "
-
-static const struct {
-	const char *lead;
-	enum th_patch_kind kind;
-} headers[] = {
-	{ "*** Add File: ", TH_PATCH_ADD_FILE },
-	{ "*** Update File: ", TH_PATCH_UPDATE_FILE },
-	{ "*** Delete File: ", TH_PATCH_DELETE_FILE },
-};
-
-struct envelope {
-	struct th_str rest, line;
-	const char *line_at; /* where `line` begins, with its end in what follows */
-	size_t number;
-	struct th_err *err;
-};
-
-static void next_line(struct envelope *e)
-{
-	e->line_at = e->rest.ptr;
-	e->line = take_line(&e->rest);
-	e->number++;
-}
-
-static enum th_code envelope_fail(const struct envelope *e, const char *wanted)
-{
-	struct th_str shown = th_utf8_cut(e->line, 100);
-
-	return th_fail(e->err, TH_EPROTO, "line %zu of the patch: %s, not \"%.*s\"", e->number,
-		       wanted, TH_FMT(shown));
-}
-
-static bool header(const struct envelope *e, struct th_patch_file *ret)
-{
-	for (size_t i = 0; i < TH_COUNT(headers); i++) {
-		if (!starts(e->line, headers[i].lead))
-			continue;
-		*ret = (struct th_patch_file){ .kind = headers[i].kind };
-		ret->path = th_str_trim(th_str_sub(e->line, strlen(headers[i].lead), SIZE_MAX));
-		return true;
-	}
-	return false;
-}
-
-/* What follows a file's header, to the next header or the end. */
-static enum th_code read_file(struct envelope *e, struct th_patch_file *f)
-{
-	const char *from;
-
-	if (!f->path.len)
-		return envelope_fail(e, "a path is wanted behind the colon");
-	next_line(e);
-	if (f->kind == TH_PATCH_UPDATE_FILE && starts(e->line, MOVE_TO)) {
-		f->move_to = th_str_trim(th_str_sub(e->line, strlen(MOVE_TO), SIZE_MAX));
-		if (!f->move_to.len)
-			return envelope_fail(e, "a path is wanted behind the colon");
-		next_line(e);
-	}
-	from = e->line_at;
-	while (!is_terminator(e->line)) {
-		if (f->kind == TH_PATCH_DELETE_FILE)
-			return envelope_fail(e, "a deleted file has no lines; a header is wanted");
-		if (f->kind == TH_PATCH_ADD_FILE && !starts(e->line, "+"))
-			return envelope_fail(e, "a line of a new file begins with +");
-		if (!e->rest.len)
-			return envelope_fail(e, "the patch must end with " END_PATCH);
-		next_line(e);
-	}
-	f->diff = th_str_n(from, (size_t)(e->line_at - from));
-	/* A new file may be empty. */
-	if (f->kind == TH_PATCH_UPDATE_FILE && !f->diff.len && !f->move_to.len)
-		return envelope_fail(e, "lines of the file are wanted before a header");
-	return TH_OK;
-}
-
-enum th_code th_patch_parse(struct th_str text, struct th_arena *a, struct th_patch_file **ret,
-			    size_t *ret_count, struct th_err *err)
-{
-	struct envelope e = { .rest = text.ptr ? th_str_trim(text) : TH_STR(""), .err = err };
-	struct th_patch_file *files = th_arena_array(a, TH_PATCH_FILES_MAX, sizeof(*files));
-
-	*ret = files;
-	*ret_count = 0;
-	if (!files)
-		return th_fail(err, TH_ELIMIT, "no memory left for a patch");
-	next_line(&e);
-	if (!th_str_is(th_str_trim(e.line), BEGIN_PATCH))
-		return envelope_fail(&e, "a patch begins with " BEGIN_PATCH);
-	next_line(&e);
-	while (!th_str_is(e.line, END_PATCH)) {
-		struct th_patch_file file;
-		enum th_code code;
-
-		if (!header(&e, &file))
-			return envelope_fail(&e, "*** Add File:, *** Update File: or *** Delete "
-						 "File: is wanted");
-		if (*ret_count == TH_PATCH_FILES_MAX)
-			return th_fail(err, TH_ELIMIT, "a patch may change up to %d files",
-				       TH_PATCH_FILES_MAX);
-		code = read_file(&e, &file);
-		if (code)
-			return code;
-		files[(*ret_count)++] = file;
-	}
-	if (e.rest.len) {
-		next_line(&e);
-		return envelope_fail(&e, "nothing may follow " END_PATCH);
-	}
-	if (!*ret_count)
-		return envelope_fail(&e, "a patch changes at least one file");
-	return TH_OK;
 }

@@ -29,7 +29,7 @@ ALLOWED = [
     ("sqlite", "lease list read remove sqlite sweep text usage verify verify_tables walk write", "sqlite.c is the table of functions of the others, which get the database from it"),
     ("computers", "browser_files browser_tabs browser_wire", "events are answered by commands, and a command waits no longer when its tab tells that it cannot answer"),
     ("computers", "x11 x11_clipboard x11_damage x11_input x11_keyboard x11_keymap x11_pixels x11_see x11_slots", "x11.c owns the connection, and passes its events on to the parts that wait on it"),
-    ("script", "script script_lib script_pattern script_string script_value", "script.c opens the libraries, and each of their functions charges the script's budget"),
+    ("script", "script script_lib script_match script_pattern script_string script_value", "script.c opens the libraries, and each of their functions charges the script's budget"),
     ("exec_client", "calls client far link", "calls wait for the link, here or to another machine, and the link's end concludes the calls"),
     ("egress", "flow flow_want", "one connection in two parts: what it wants is decided, then its bytes are passed on or its refusal is said"),
     ("runtime", "children effects models runtime sessions", "runtime.c is the table of functions for the driver, and each finds its session there"),
