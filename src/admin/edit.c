@@ -332,10 +332,10 @@ enum th_code th_edit_fork(struct th_store *reads, struct th_store *store, struct
 /* The sessions that wait because of a call of this one, one name a line. */
 static void waiting_below(const struct th_edit *e, struct th_buf *out)
 {
-	for (size_t i = 0; i < e->session.call_count; i++) {
-		const struct th_call *c = &e->session.calls[i];
+	const struct th_call *c;
 
-		if (c->phase != TH_CALL_INTENDED || c->child != TH_CALL_CHILD_WAITS)
+	for (size_t i = 0; (c = th_session_delegated(&e->session, i)); i++) {
+		if (c->child != TH_CALL_CHILD_WAITS)
 			continue;
 		th_call_child(c, e->row.session_id, out);
 		th_buf_add_char(out, '\n');

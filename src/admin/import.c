@@ -329,11 +329,10 @@ static void note_children(struct arriving *x, struct arrived *s)
 {
 	struct th_buf names TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
 
-	for (size_t i = 0; i < x->fold.call_count; i++) {
-		const struct th_call *c = &x->fold.calls[i];
+	const struct th_call *c;
 
-		if (c->phase != TH_CALL_INTENDED || c->intent_seq <= s->row.parent_seq ||
-		    (c->child != TH_CALL_CHILD_WORKS && c->child != TH_CALL_CHILD_WAITS))
+	for (size_t i = 0; (c = th_session_delegated(&x->fold, i)); i++) {
+		if (c->intent_seq <= s->row.parent_seq)
 			continue;
 		th_call_child(c, s->row.session_id, &names);
 		th_buf_add_char(&names, '\0');

@@ -55,6 +55,10 @@ static const struct th_field command_fields[] = {
 	  "way, "
 	  "or shared: they draw on it together",
 	  NULL, budgets, true, TH_BUDGET_DIVIDED },
+	{ "background", AT(background), TH_FIELD_bool, 0,
+	  "agents: a call may go on in the background; the tool background looks at such tasks, "
+	  "waits for them and stops them",
+	  NULL, NULL, false, 0 },
 	{ "timeout_s", AT(timeout_s), TH_FIELD_int, TH_POSITIVE,
 	  "seconds after which the call is stopped; default, and maximum for a program: "
 	  "limits.command_seconds",
@@ -131,9 +135,12 @@ static struct th_str task_schema(const struct th_agent_command *c, struct th_are
 	for (size_t i = 0; i < th_agent_task_table.count; i++) {
 		const struct th_field *f = &th_agent_task_table.fields[i];
 
+		if (f->kind == TH_FIELD_bool && !c->background)
+			continue;
 		th_jw_key(&w, th_str_of(f->name));
 		th_jw_object(&w);
-		th_jw_kstr(&w, "type", TH_STR("string"));
+		th_jw_kstr(&w, "type",
+			   f->kind == TH_FIELD_bool ? TH_STR("boolean") : TH_STR("string"));
 		th_jw_kstr(&w, "description", th_str_of(f->doc));
 		if (strcmp(f->name, "subagent_type") == 0) {
 			th_jw_key(&w, TH_STR("enum"));
@@ -287,6 +294,12 @@ static enum th_code check(const struct th_objects *commands, size_t index, const
 	code = check_budget(c, ret_field, err);
 	if (code)
 		return code;
+	*ret_field = "background";
+	if (c->background && !c->agents.count)
+		return th_fail(err, TH_EUSAGE, "is for tools that are several agents");
+	if (c->background && th_agent_command_find(commands, TH_STR("background")))
+		return th_fail(err, TH_EUSAGE,
+			       "needs the name background for its tool, and another one has it");
 	*ret_field = "limits";
 	code = check_limits(c, err);
 	if (code)

@@ -31,6 +31,7 @@ struct th_agent_command {
 	double cost_usd;          /* the same */
 	struct th_objects limits; /* struct th_agent_task_limit: of some of `agents` */
 	int64_t budget;           /* enum th_delegate_budget */
+	bool background;          /* of `agents`: a call may ask not to be waited for */
 	int64_t timeout_s;        /* 0: limits.command_seconds */
 	int64_t class;            /* index of th_command_class */
 	bool approve;             /* a person must approve each call */
@@ -69,6 +70,8 @@ static inline bool th_agent_command_delegates(const struct th_agent_command *c)
 	  "default: the first")                                                                \
 	F(agent_task, str, resume, "resume", TH_NONEMPTY,                                      \
 	  "id of an earlier task (task_…) to go on with: its agent has seen what it did then") \
+	F(agent_task, bool, background, "background", 0,                                       \
+	  "true: do not wait; you go on at once, and are told when it is over")                \
 	F(agent_task, str, description, "description", 0, "a few words, for people")
 TH_STRUCT(agent_task)
 extern const struct th_table th_agent_task_table;

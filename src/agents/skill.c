@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agents/skill.h"
 
+#include "base/text.h"
+
 #include "base/glob.h"
 #include "base/limits.h"
 
@@ -163,19 +165,6 @@ const struct th_skill *th_skill_find(const struct th_agent_skills *skills, struc
 
 /* ---- texts ---- */
 
-/* Nothing in a text ends the label that it stands in. */
-static void put_safe(struct th_str text, struct th_buf *out)
-{
-	ptrdiff_t at;
-
-	while ((at = th_str_find(text, TH_STR("</skill"))) >= 0) {
-		th_buf_add(out, th_str_sub(text, 0, (size_t)at));
-		th_buf_add_cstr(out, "<\\/skill");
-		text = th_str_sub(text, (size_t)at + sizeof("</skill") - 1, text.len);
-	}
-	th_buf_add(out, text);
-}
-
 static void put_attribute(const char *name, struct th_str value, struct th_buf *out)
 {
 	th_buf_printf(out, " %s=\"", name);
@@ -243,16 +232,16 @@ static void put_filled(const struct th_skill *s, struct th_str message, struct t
 
 		name = th_str_sub(tail, 0, end < 0 ? 0 : (size_t)end);
 		value = is_input(s, name) ? given(message, name) : (struct th_str){ NULL, 0 };
-		put_safe(th_str_sub(rest, 0, (size_t)at), out);
+		th_text_inside(out, th_str_sub(rest, 0, (size_t)at), "skill");
 		if (value.ptr) {
-			put_safe(value, out);
+			th_text_inside(out, value, "skill");
 			rest = th_str_sub(tail, (size_t)end + 1, tail.len);
 		} else {
 			th_buf_add_cstr(out, "${");
 			rest = tail;
 		}
 	}
-	put_safe(rest, out);
+	th_text_inside(out, rest, "skill");
 }
 
 static void put_missing(const struct th_skill *s, struct th_str message, struct th_buf *out)
@@ -308,7 +297,7 @@ void th_skills_instruct(const struct th_agent_skills *skills, struct th_buf *out
 		if (list[i].always || list[i].unlisted)
 			continue;
 		put_head(&list[i], TH_STR(""), out);
-		put_safe(list[i].description, out);
+		th_text_inside(out, list[i].description, "skill");
 		th_buf_add_cstr(out, "\n</skill>\n");
 	}
 	th_buf_add_cstr(out, "</available_skills>");

@@ -12,6 +12,9 @@ static const struct th_field subagents_fields[] = {
 	  NULL, NULL, false, 0 },
 	{ "folders", AT(folders), TH_FIELD_strs, 0, "more folders of such files; these come first",
 	  NULL, NULL, false, 0 },
+	{ "background", AT(background), TH_FIELD_bool, 0,
+	  "tasks of theirs may work in the background, as of a tool with background", NULL, NULL,
+	  false, 0 },
 	{ "without", AT(without), TH_FIELD_strs, 0, "names of agents that are left out", NULL, NULL,
 	  false, 0 },
 };

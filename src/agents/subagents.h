@@ -9,7 +9,7 @@
 #include "base/field.h"
 
 struct th_agent_subagents {
-	bool repository, user;
+	bool repository, user, background;
 	struct th_strs folders, without;
 };
 

@@ -80,6 +80,7 @@
 #define TH_QUARANTINE_ANSWER_MAX 4000         /* bytes of its answer, */
 #define TH_QUARANTINE_FACTS_MAX 32            /* of its facts, */
 #define TH_QUARANTINE_FACT_MAX 400            /* and of one of them */
+#define TH_BACKGROUND_MAX 64                  /* of these, tasks in the background of one session */
 #define TH_DELEGATE_DEPTH_MAX 4               /* a session that works for one that works for … */
 #define TH_DELEGATE_TURNS_DEFAULT 10          /* model turns of an agent that is a tool */
 #define TH_GUARDRAILS_MAX 32                  /* of one agent */

@@ -225,3 +225,19 @@ void th_text_clip(struct th_buf *out, struct th_str s, size_t size_max)
 		      s.len - head.len - tail.len);
 	th_utf8_clean(out, tail);
 }
+
+void th_text_inside(struct th_buf *out, struct th_str text, const char *name)
+{
+	struct th_str label = th_str_of(name);
+	size_t from = 0;
+
+	for (size_t i = 0; i + 2 + label.len <= text.len; i++) {
+		if (text.ptr[i] != '<' || text.ptr[i + 1] != '/' ||
+		    memcmp(text.ptr + i + 2, label.ptr, label.len) != 0)
+			continue;
+		th_buf_add(out, th_str_sub(text, from, i + 1));
+		th_buf_add_char(out, '\\');
+		from = i + 1;
+	}
+	th_buf_add(out, th_str_sub(text, from, text.len));
+}

@@ -32,5 +32,7 @@ void th_text_line(struct th_buf *out, struct th_str s, size_t columns_max);
 /* Head and tail of a long text with "… N bytes left out …" between, at most about size_max bytes.
  */
 void th_text_clip(struct th_buf *out, struct th_str s, size_t size_max);
+/* Appends a text that stands in the label `name`: nothing in it ends that ("</name"). */
+void th_text_inside(struct th_buf *out, struct th_str text, const char *name);
 
 #endif

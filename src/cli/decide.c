@@ -462,12 +462,11 @@ static void stop_one(const struct th_common *common, struct th_store *store, str
 /* Sessions that work on its calls. */
 static void stop_below(const struct th_common *common, struct th_edit *e, struct th_arena *a)
 {
-	for (size_t i = 0; i < e->session.call_count; i++) {
-		const struct th_call *c = &e->session.calls[i];
+	const struct th_call *c;
+
+	for (size_t i = 0; (c = th_session_delegated(&e->session, i)); i++) {
 		struct th_buf id TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_SESSION_ID_MAX + 1);
 
-		if (c->phase != TH_CALL_INTENDED || !c->child)
-			continue;
 		th_call_child(c, e->row.session_id, &id);
 		stop_one(common, e->store, th_buf_str(&id), a);
 	}

@@ -339,6 +339,7 @@ static enum th_code add_tool(struct loading *x, struct th_err *err)
 		.limits = { limits, x->limit_count },
 		.turns = TASK_TURNS,
 		.budget = TH_BUDGET_SHARED,
+		.background = x->how->background,
 	};
 	if (tools)
 		memcpy(names, agent->tools.list, tools * sizeof(*names));

@@ -98,6 +98,7 @@ void th_session_deinit(struct th_session *s)
 	th_buf_deinit(&s->control.input);
 	th_buf_deinit(&s->asked_ids);
 	th_buf_deinit(&s->judge.missing);
+	th_background_free(s);
 	th_restated_deinit(&s->restated);
 	th_unresolved_deinit(&s->unresolved);
 	*s = (struct th_session){ 0 };
@@ -138,7 +139,7 @@ void th_step_reason(struct th_session *s, struct th_str text)
 void th_step_phase(struct th_session *s, enum th_turn_phase phase)
 {
 	s->phase = phase;
-	s->turn_given = false;
+	s->turn_given = s->awaits = false;
 	if (s->model_anew && phase != TH_TURN_CALLS) {
 		s->model_at = 0;
 		th_buf_clear(&s->chain);
@@ -279,6 +280,7 @@ static enum th_code on_session_forked(struct th_step *st)
 	th_hooks_anew(s, TH_GUARD_INPUT); /* nor what it had begun to ask */
 	th_hooks_anew(s, TH_GUARD_OUTPUT);
 	th_buf_clear(&s->started); /* nor its answer */
+	th_background_free(s);     /* nor what works for it */
 	if (s->phase == TH_TURN_REQUESTED || s->phase == TH_TURN_BACKOFF) {
 		th_step_phase(s, s->tripped ? TH_TURN_REST : TH_TURN_DUE);
 		s->totals.attempts = 0;
@@ -326,6 +328,7 @@ enum th_code th_step_begin(struct th_step *st)
 		th_step_phase(s, TH_TURN_DUE);
 	else
 		release_marks(s); /* what failed over a call is tried again */
+	th_background_due(s, st->out);
 	return TH_OK;
 }
 
@@ -451,6 +454,8 @@ static enum th_code on_state_changed(struct th_step *st)
 		th_step_hold_reservation(s);
 		th_step_phase(s, TH_TURN_DUE);
 	}
+	if (to == TH_STATE_STOPPED)
+		th_background_stop(s);
 	if (to == TH_STATE_STOPPED || th_state_holds((enum th_state)to))
 		th_step_cancel(st, to == TH_STATE_STOPPED);
 	if (to == TH_STATE_RUNNING) {
@@ -473,6 +478,7 @@ static enum th_code on_state_changed(struct th_step *st)
 		if (th_session_waits_any(s))
 			return th_step_state(st, TH_STATE_WAITING);
 		half_handed(s, st->out);
+		th_background_due(s, st->out);
 	}
 	return TH_OK;
 }
@@ -700,6 +706,8 @@ enum th_code th_session_step(struct th_session *s, const struct th_event *ev,
 void th_session_resume(struct th_session *s, struct th_effects *ret)
 {
 	ret->count = 0;
+	th_background_due(s, ret); /* first: what they have used counts for all that goes on */
+	s->awaits_given = false;
 	for (size_t i = 0; i < s->call_count; i++) {
 		struct th_call *c = &s->calls[i];
 

@@ -76,6 +76,7 @@ enum th_effect_kind {
 	TH_DO_TOOL_RUN,     /* call: dispatch */
 	TH_DO_TOOL_SETTLE,  /* call: after a crash, ask the executor how it ended */
 	TH_DO_TOOL_CANCEL,  /* call: running, and no longer wanted */
+	TH_DO_BACKGROUND,   /* tasks in the background: taken up, let go on, held or stopped */
 	TH_DO_HOST,         /* call: say what a person said of the host that it asked for */
 	TH_DO_GUARD,        /* guard, or call and guard: ask it, append GUARDRAIL */
 	TH_DO_HOOK,         /* a hook's program, whose event is durable: start it */
@@ -100,7 +101,7 @@ struct th_effect {
 };
 
 /* A call may have one of its own, and each guardrail of an agent. */
-#define TH_EFFECTS_MAX (2 * TH_CALLS_MAX + 2 * TH_GUARDRAILS_MAX + 8)
+#define TH_EFFECTS_MAX (2 * TH_CALLS_MAX + 2 * TH_GUARDRAILS_MAX + 12)
 
 struct th_effects {
 	size_t count;
@@ -208,6 +209,16 @@ struct th_session_control {
 	int64_t inputs, doubts; /* since it was taken; of these, of unknown outcome */
 };
 
+/* A task in the background: its call has a result already, and a session still works on it.  See
+ * session_background.c. */
+struct th_background {
+	struct th_background *next;
+	struct th_arena memory; /* of the strings of */
+	struct th_call call;    /* INTENDED, whatever the answer's own is */
+	struct th_child_before before;
+	bool stopped; /* with the run */
+};
+
 struct th_said_skill {
 	struct th_str name;
 	uint64_t seq; /* of its message */
@@ -287,6 +298,8 @@ struct th_session {
 	bool held_back;      /* no turn and no call begins: it is handed over to another runtime */
 	const char *trip_class; /* static text */
 	struct th_buf trip;
+	struct th_background *background; /* oldest first; NULL: none */
+	bool awaits, awaits_given;    /* CHECK: the answer counts when these are over; given out */
 	bool handed;                  /* the answer's handoff took place */
 	bool correct;                 /* the answer does not fit; `reason` says why */
 	bool use_given, use_answered; /* TH_USE_CODE: asked, and has spoken of this answer */
@@ -413,6 +426,10 @@ void th_session_hosts_print(const struct th_session *s, struct th_buf *out);
 void th_host_digest(struct th_str name, uint16_t port, char out[static TH_SHA256_HEX_SIZE + 1]);
 
 bool th_call_delegates(const struct th_session *s, const struct th_call *c); /* to an agent */
+/* The calls on which a session works, of the answer and in the background: NULL ends them. */
+const struct th_call *th_session_delegated(const struct th_session *s, size_t index);
+/* The task in the background that this INTENT began; or NULL. */
+const struct th_background *th_session_background(const struct th_session *s, uint64_t intent_seq);
 /* Its result says that it hands over, and HANDOFF is the next event. */
 bool th_call_hands_over(const struct th_call *c);
 

@@ -310,7 +310,7 @@ bool th_session_waits_any(const struct th_session *s)
 		if (s->calls[i].phase == TH_CALL_INTENDED &&
 		    s->calls[i].child == TH_CALL_CHILD_WAITS)
 			return true;
-	return th_session_waits(s, TH_CALL_ASKED, TH_STR("")) ||
+	return th_background_waits(s) || th_session_waits(s, TH_CALL_ASKED, TH_STR("")) ||
 	       th_session_waits(s, TH_CALL_PARKED, TH_STR(""));
 }
 
@@ -490,7 +490,7 @@ enum th_code th_on_outcome(struct th_step *st)
 	if (th_json_is_object(th_json_get(st->data, "quarantine")))
 		th_step_side(s, TH_SIDE_READER,
 			     th_json_get(th_json_get(st->data, "quarantine"), "usage"));
-	th_origins_take(st, &d);
+	th_origins_take(st, &d.origins);
 	th_call_phase_set(c, TH_CALL_SETTLED);
 	th_stuck_outcome(st, c);
 	th_next_step_outcome(st, c, th_json_get(st->data, "output"));

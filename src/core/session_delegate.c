@@ -9,7 +9,7 @@
 /* The call of the event, whose session is in one of these states (a mask of enum th_call_child). */
 static struct th_call *call_of(struct th_step *st, unsigned children)
 {
-	struct th_call *c = th_step_call(st, 1u << TH_CALL_INTENDED);
+	struct th_call *c = th_background_of(st) ?: th_step_call(st, 1u << TH_CALL_INTENDED);
 
 	return c && (children & 1u << c->child) ? c : NULL;
 }
@@ -66,6 +66,8 @@ enum th_code th_on_delegation_started(struct th_step *st)
 		return no_call(st);
 	if (d.before.len)
 		code = note_before(st, c, d.child);
+	if (!code && d.background)
+		return th_background_begin(st, c, &d);
 	c->child = TH_CALL_CHILD_WORKS;
 	return code;
 }
@@ -121,6 +123,10 @@ enum th_code th_on_delegation_finished(struct th_step *st)
 	add(&t->cost_held_nano, d.cost_held_nano);
 	t->cost_unknown |= d.cost_unknown;
 	t->unmetered |= d.unmetered;
+	if (th_background_of(st) == c) {
+		th_origins_take(st, &d.origins);
+		th_background_end(st->s, c);
+	}
 	if (!th_session_waits_any(st->s) && st->s->state == TH_STATE_WAITING)
 		return th_step_state(st, TH_STATE_RUNNING);
 	return TH_OK;

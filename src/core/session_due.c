@@ -152,7 +152,8 @@ static bool is_full(const struct th_session *s, const struct th_call *c)
 {
 	if (s->calls_max && under_way(s, false) >= s->calls_max)
 		return true;
-	return th_call_delegates(s, c) && under_way(s, true) >= s->delegates_max;
+	return th_call_delegates(s, c) &&
+	       under_way(s, true) + th_background_count(s) >= s->delegates_max;
 }
 
 static void due_cleared(struct th_session *s, size_t i, bool barrier, struct th_effects *out)
@@ -309,6 +310,7 @@ void th_step_due(struct th_session *s, struct th_effects *out)
 	}
 	if (th_session_rests(s) && !s->notified) {
 		s->notified = true;
+		th_background_due(s, out);
 		th_step_emit(out, (struct th_effect){ .kind = TH_DO_NOTIFY });
 	}
 }

@@ -138,10 +138,13 @@ void th_next_step_guards(struct th_session *s, struct th_effects *out)
 
 void th_next_step_due(struct th_session *s, struct th_effects *out)
 {
-	bool waits = s->guards_in || s->guards_out;
+	bool waits;
 
 	if (s->state != TH_STATE_RUNNING || s->turn_given)
 		return;
+	if (s->phase == TH_TURN_CHECK && !s->guards_in && th_background_holds(s, out) && s->awaits)
+		return;
+	waits = s->guards_in || s->guards_out;
 	if (s->tripped && s->phase == TH_TURN_REST) {
 		s->turn_given = true;
 		th_step_emit(out, (struct th_effect){ .kind = TH_DO_FAIL,

@@ -112,6 +112,23 @@ enum th_code th_on_delegation_started(struct th_step *st);
 enum th_code th_on_delegation_waits(struct th_step *st);
 enum th_code th_on_delegation_finished(struct th_step *st);
 
+/* session_background.c */
+/* The session works on that call, and nobody waits for it. */
+enum th_code th_background_begin(struct th_step *st, struct th_call *c,
+				 const struct th_ev_delegation_started *d);
+/* The call of the one that the event is about, or NULL. */
+struct th_call *th_background_of(struct th_step *st);
+void th_background_end(struct th_session *s, const struct th_call *c); /* that one is over */
+void th_background_stop(struct th_session *s);                         /* the run was stopped */
+void th_background_free(struct th_session *s);                         /* all of them */
+int64_t th_background_count(const struct th_session *s);
+bool th_background_waits(const struct th_session *s); /* one of them, for a person */
+/* The final output waits until none is left: true, and its checks begin anew when it does. */
+bool th_background_holds(struct th_session *s, struct th_effects *out);
+/* Emits what is to be done with them. */
+void th_background_due(const struct th_session *s, struct th_effects *out);
+void th_background_print(const struct th_session *s, struct th_jw *w);
+
 /* session_call.c */
 const char *th_call_phase_name(enum th_call_phase phase);
 enum th_code th_on_call(struct th_step *st);
@@ -128,7 +145,7 @@ void th_hosts_print(const struct th_session *s, struct th_jw *w);
 
 /* session_origin.c */
 void th_origins_init(struct th_session *s, const struct th_agent *agent);
-void th_origins_take(struct th_step *st, const struct th_ev_outcome *d);
+void th_origins_take(struct th_step *st, const struct th_strs *origins);
 void th_origins_print(const struct th_session *s, struct th_jw *w);
 
 /* session_call.c */

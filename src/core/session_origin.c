@@ -49,13 +49,13 @@ static void take_hosts(struct th_session *s, const struct th_json *evidence)
 				th_json_get_int(it.val, "port", 0));
 }
 
-void th_origins_take(struct th_step *st, const struct th_ev_outcome *d)
+void th_origins_take(struct th_step *st, const struct th_strs *origins)
 {
 	struct th_session_origins *o = &st->s->origins;
 	unsigned bits = 0;
 
-	for (size_t i = 0; i < d->origins.count; i++) {
-		int at = th_origin_find(d->origins.list[i]);
+	for (size_t i = 0; i < origins->count; i++) {
+		int at = th_origin_find(origins->list[i]);
 
 		/* An origin that only another build knows may be anybody. */
 		bits |= TH_ORIGIN_BIT(at < 0 ? (unsigned)TH_ORIGIN_WEB : (unsigned)at);

@@ -123,6 +123,7 @@ void th_session_print(const struct th_session *s, struct th_jw *w)
 	if (s->final.len)
 		th_jw_kstr(w, "final", th_buf_str(&s->final));
 	print_calls(s, w);
+	th_background_print(s, w);
 	th_control_print(s, w);
 	print_unresolved(s, w);
 	th_hosts_print(s, w);

@@ -74,7 +74,9 @@ void th_next_step_check_final(struct th_session *s)
 {
 	th_step_phase(s, TH_TURN_CHECK);
 	th_hooks_anew(s, TH_GUARD_OUTPUT);
-	s->guards_out = th_session_member(s)->guard_masks[TH_GUARD_OUTPUT];
+	s->awaits = s->background != NULL;
+	s->awaits_given = false;
+	s->guards_out = s->awaits ? 0 : th_session_member(s)->guard_masks[TH_GUARD_OUTPUT];
 	s->guards_out_given = 0;
 }
 

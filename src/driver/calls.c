@@ -8,6 +8,7 @@
 #include "core/policy.h"
 #include "dialects/actions.h"
 #include "driver/delegate.h"
+#include "driver/delegate_background.h"
 #include "driver/driver.h"
 #include "driver/host.h"
 #include "driver/marks.h"
@@ -427,7 +428,7 @@ void th_live_tool_cancel(struct th_live *l, const struct th_call *c)
 	const struct th_tool_row *row = th_live_row(l, c);
 	struct th_ticket ticket = th_live_ticket(l, c->intent_seq);
 
-	if (th_live_quarantine_cancel(l, c))
+	if (th_live_quarantine_cancel(l, c) || th_background_wait_cancel(l, c))
 		return;
 	if (th_row_delegates(row))
 		th_live_delegate_cancel(l, c);

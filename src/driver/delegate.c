@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "driver/delegate_background.h"
 #include "driver/driver.h"
 #include "live/log.h"
 #include "live/queue.h"
@@ -62,8 +63,10 @@ void th_live_delegates_close(struct th_live *l)
 		th_driver_close(l->driver, th_live_handle(l->children->child));
 }
 
-static bool has_ended(enum th_state s)
+bool th_delegation_has_ended(const struct th_session *session)
 {
+	enum th_state s = session->state;
+
 	return s == TH_STATE_FINISHED || s == TH_STATE_FAILED || s == TH_STATE_STOPPED ||
 	       s == TH_STATE_STUCK || s == TH_STATE_LIMIT;
 }
@@ -73,10 +76,10 @@ bool th_delegation_is_over(const struct th_session *s)
 	for (size_t i = 0; i < s->call_count; i++)
 		if (s->calls[i].phase == TH_CALL_INTENDED)
 			return false;
-	return has_ended(s->state);
+	return th_delegation_has_ended(s);
 }
 
-static bool works(const struct th_live *l)
+bool th_delegation_works(const struct th_live *l)
 {
 	return !l->fold.tripped &&
 	       (l->fold.state == TH_STATE_RUNNING || l->fold.state == TH_STATE_WAITING);
@@ -102,31 +105,43 @@ void th_live_delegates_state(struct th_live *l, enum th_state to, struct th_str 
 	}
 }
 
+static void goes_on(struct th_live *l, const struct th_call *c)
+{
+	struct th_buf id TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_SESSION_ID_MAX + 1);
+
+	if (c->phase != TH_CALL_INTENDED || c->child != TH_CALL_CHILD_WAITS)
+		return;
+	th_call_child(c, th_str_of(l->id), &id);
+	th_delegation_waits(l, c, th_buf_str(&id), NULL);
+	l->queue_at = l->queue_count = 0; /* the resume gives out what is due */
+}
+
 void th_live_delegates_resume(struct th_live *l)
 {
-	for (size_t i = 0; works(l) && i < l->fold.call_count && !l->lost; i++) {
-		const struct th_call *c = &l->fold.calls[i];
-		struct th_buf id = TH_BUF_INIT(TH_SESSION_ID_MAX + 1);
+	for (const struct th_background *b = l->fold.background;
+	     b && th_delegation_works(l) && !l->lost; b = b->next)
+		goes_on(l, &b->call);
+	for (size_t i = 0; th_delegation_works(l) && i < l->fold.call_count && !l->lost; i++)
+		goes_on(l, &l->fold.calls[i]);
+}
 
-		if (c->phase != TH_CALL_INTENDED || c->child != TH_CALL_CHILD_WAITS)
-			continue;
-		th_call_child(c, th_str_of(l->id), &id);
-		th_delegation_waits(l, c, th_buf_str(&id), NULL);
-		th_buf_deinit(&id);
-		l->queue_at = l->queue_count = 0; /* the resume gives out what is due */
-	}
+void th_delegation_stop(struct th_live *l, struct th_delegation *g, const char *why)
+{
+	struct th_err err = { 0 };
+
+	if (th_delegation_has_ended(&g->child->fold))
+		return;
+	if (th_driver_set_state(l->driver, th_live_handle(g->child), TH_STATE_STOPPED,
+				th_str_of(why), &err))
+		th_live_lose(g->child, &err);
 }
 
 void th_live_delegate_cancel(struct th_live *l, const struct th_call *c)
 {
 	struct th_delegation *g = th_delegation_of(l, c->intent_seq);
-	struct th_err err = { 0 };
 
-	if (!g || has_ended(g->child->fold.state))
-		return;
-	if (th_driver_set_state(l->driver, th_live_handle(g->child), TH_STATE_STOPPED,
-				TH_STR("the session that it works for was stopped"), &err))
-		th_live_lose(g->child, &err);
+	if (g)
+		th_delegation_stop(l, g, "the session that it works for was stopped");
 }
 
 /* ---- the beginning --------------------------------------------------------------------------- */
@@ -168,14 +183,15 @@ static enum th_code check_room(const struct th_live *l, struct th_err *err)
 
 /* The team as the parent has it, without a screen. */
 static struct th_session_config session_config_of(struct th_live *l, struct th_delegation *g,
-						  const struct th_agent_command *tool, size_t agent)
+						  const struct th_delegation_task *task)
 {
 	struct th_session_config o = l->team_config;
 
 	g->agent = *o.agent;
 	if (o.agent->limits)
 		g->limits = *o.agent->limits;
-	th_delegation_share(l, tool, l->fold.team->members[agent].name, &g->limits);
+	th_delegation_share(l, g->tool, l->fold.team->members[task->agent].name, task->background,
+			    &g->limits);
 	g->agent.limits = &g->limits;
 	g->agent.computer = NULL;
 	o.agent = &g->agent;
@@ -238,12 +254,14 @@ static void say(struct th_live *child, struct th_str text)
 	th_live_pump(child);
 }
 
-static void write_started(struct th_live *l, const struct th_call *c, const struct th_live *child)
+static void write_started(struct th_live *l, const struct th_call *c, const struct th_live *child,
+			  bool background)
 {
 	struct th_ev_delegation_started d = {
 		.child = th_str_of(child->id),
 		.call_id = c->call_id,
 		.agent = child->fold.agent_name,
+		.background = background,
 	};
 
 	if (c->child == TH_CALL_CHILD_NONE)
@@ -270,10 +288,9 @@ static void child_is_open(struct th_live *l, struct th_delegation *g, struct th_
 static const struct th_observer no_observer;
 
 static enum th_code create(struct th_live *l, const struct th_call *c, struct th_delegation *g,
-			   const struct th_agent_command *tool,
 			   const struct th_delegation_task *task, struct th_err *err)
 {
-	struct th_session_config session_config = session_config_of(l, g, tool, task->agent);
+	struct th_session_config session_config = session_config_of(l, g, task);
 	struct th_observer observer = no_observer;
 	const struct th_session_config *begins;
 	struct th_ev_session_created created = { .workspace = l->team_config.agent->workspace,
@@ -294,7 +311,7 @@ static enum th_code create(struct th_live *l, const struct th_call *c, struct th
 					&observer, &h, err);
 	if (!code) {
 		child_is_open(l, g, h);
-		write_started(l, c, g->child);
+		write_started(l, c, g->child, task->background);
 		say(g->child, task->prompt);
 	}
 	th_buf_deinit(&metadata);
@@ -303,11 +320,10 @@ static enum th_code create(struct th_live *l, const struct th_call *c, struct th
 
 /* By its own log, which a runtime before this one began. */
 static enum th_code take_up(struct th_live *l, const struct th_call *c, struct th_delegation *g,
-			    const struct th_agent_command *tool,
 			    const struct th_delegation_task *task, const struct th_session_row *row,
 			    struct th_err *err)
 {
-	struct th_session_config session_config = session_config_of(l, g, tool, task->agent);
+	struct th_session_config session_config = session_config_of(l, g, task);
 	struct th_observer observer = no_observer;
 	struct th_handle h;
 	enum th_code code;
@@ -327,13 +343,12 @@ static enum th_code take_up(struct th_live *l, const struct th_call *c, struct t
 		return code;
 	child_is_open(l, g, h);
 	if (!task->resumed)
-		write_started(l, c, g->child);
+		write_started(l, c, g->child, false);
 	return TH_OK;
 }
 
-/* One that was taken up, or was paused, or whose wait is to be told again; `fresh`: what it began
- * is to be settled. */
-static void go_on(struct th_live *l, struct th_delegation *g, const struct th_call *c, bool fresh)
+void th_delegation_go_on(struct th_live *l, struct th_delegation *g, const struct th_call *c,
+			 bool fresh)
 {
 	struct th_live *child = g->child;
 	struct th_delegation_task task;
@@ -344,7 +359,7 @@ static void go_on(struct th_live *l, struct th_delegation *g, const struct th_ca
 	th_arena_init(&memory, TH_TURN_MEMORY_MAX);
 	if (th_delegation_is_over(&child->fold)) {
 		th_delegation_end(g);
-	} else if (!works(l) && !has_ended(child->fold.state)) {
+	} else if (!th_delegation_works(l) && !th_delegation_has_ended(&child->fold)) {
 		th_live_delegate_cancel(l, c);
 		if (fresh && !child->lost)
 			code = th_driver_resume(l->driver, th_live_handle(child), &err);
@@ -394,26 +409,25 @@ static void release_held(struct th_live *l)
 			continue;
 		}
 		g->held = false;
-		go_on(l, g, c, true);
+		th_delegation_go_on(l, g, c, true);
 		g = l->children; /* that one may be over */
 	}
 }
 
 /* One that is in the store: it began with this call, or with an earlier one. */
 static enum th_code found(struct th_live *l, const struct th_call *c, struct th_delegation *g,
-			  const struct th_agent_command *tool,
 			  const struct th_delegation_task *task, const struct th_session_row *row,
 			  struct th_err *err)
 {
-	enum th_code code = take_up(l, c, g, tool, task, row, err);
+	enum th_code code = take_up(l, c, g, task, row, err);
 
 	if (code)
 		return code;
 	if (task->resumed && c->child == TH_CALL_CHILD_NONE)
 		return th_delegation_task_resume(l, c, g, task, err);
-	g->held = tool->budget == TH_BUDGET_SHARED;
+	g->held = g->tool->budget == TH_BUDGET_SHARED;
 	if (!g->held)
-		go_on(l, g, c, true);
+		th_delegation_go_on(l, g, c, true);
 	return TH_OK;
 }
 
@@ -432,26 +446,30 @@ static void begin(struct th_live *l, const struct th_call *c, const struct th_ag
 	g->tool = tool;
 	th_arena_init(&memory, TH_TURN_MEMORY_MAX);
 	code = th_delegation_task_read(l, c, tool, &memory, &task, &err);
+	if (!code && task.background)
+		code = th_background_allows(l, c, tool, &err);
 	if (!code)
 		code = find(l, &task, settle, &memory, &row, &err);
 	else
 		code = TH_EUSAGE;
 	if (!code) {
-		code = found(l, c, g, tool, &task, &row, &err);
+		code = found(l, c, g, &task, &row, &err);
 		if (code && code != TH_EEXIST && !(task.resumed && !begun))
 			th_live_lose(l, &err);
 	} else if (code == TH_EUSAGE) {
 		; /* it asks for what there is not */
 	} else if (code == TH_ENOENT && (begun || task.resumed)) {
 		th_fail(&err, code, "this store does not have it");
-	} else if (code == TH_ENOENT && works(l)) {
-		code = create(l, c, g, tool, &task, &err);
+	} else if (code == TH_ENOENT && th_delegation_works(l)) {
+		code = create(l, c, g, &task, &err);
 	} else if (code == TH_ENOENT) {
 		code = th_fail(&err, TH_ECANCELED, "the run was stopped before");
 	} else if (!task.resumed || begun) {
 		th_live_lose(l, &err); /* its owner may still finish it */
 	}
-	if (code && !l->lost && begun)
+	if (!code && task.background && !l->lost)
+		th_background_begun(l, c);
+	else if (code && !l->lost && begun)
 		th_delegation_lost(l, c, task.session, &err);
 	else if (code && !l->lost)
 		th_driver_tool_not_started(l->driver, th_live_ticket(l, c->intent_seq), err.msg);
@@ -469,8 +487,55 @@ void th_live_delegate(struct th_live *l, const struct th_call *c,
 {
 	struct th_delegation *g = th_delegation_of(l, c->intent_seq);
 
-	if (!g)
+	if (th_session_background(&l->fold, c->intent_seq))
+		th_background_begun(l, c); /* all but this was written */
+	else if (!g)
 		begin(l, c, tool, settle);
 	else if (g->child->fold.state != TH_STATE_RUNNING)
-		go_on(l, g, c, false);
+		th_delegation_go_on(l, g, c, false);
+}
+
+/* Whose it was may have handed over since. */
+static const struct th_agent_command *tool_of(const struct th_live *l, struct th_str name)
+{
+	for (size_t i = 0; i <= l->team_config.member_count; i++) {
+		const struct th_session_config *o = th_config_member(&l->team_config, i);
+
+		for (size_t j = 0; j < o->tool_count; j++)
+			if (th_row_delegates(&o->tools[j]) &&
+			    th_str_eq(o->tools[j].spec.name, name))
+				return o->tools[j].command;
+	}
+	return NULL;
+}
+
+void th_delegation_take(struct th_live *l, const struct th_call *c)
+{
+	struct th_delegation *g = th_alloc(sizeof(*g));
+	struct th_delegation_task task = { .resumed = c->before, .background = true };
+	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_SESSION_ID_MAX + 1);
+	struct th_session_row row;
+	struct th_arena memory;
+	struct th_err err = { 0 };
+	enum th_code code;
+
+	g->intent_seq = c->intent_seq;
+	g->tool = tool_of(l, c->tool);
+	th_call_child(c, th_str_of(l->id), &name);
+	task.session = th_buf_str(&name);
+	th_arena_init(&memory, TH_TURN_MEMORY_MAX);
+	code = g->tool ? find(l, &task, true, &memory, &row, &err)
+		       : th_fail(&err, TH_ENOENT, "no tool %.*s is there", TH_FMT(c->tool));
+	if (code == TH_ENOENT && g->tool)
+		th_fail(&err, code, "this store does not have it");
+	else if (!code)
+		code = take_up(l, c, g, &task, &row, &err);
+	g->held = !code;
+	if (code == TH_ENOENT || code == TH_EEXIST)
+		th_delegation_lost(l, c, task.session, &err);
+	else if (code)
+		th_live_lose(l, &err); /* its owner may still finish it */
+	if (code && !g->child)
+		delegation_free(g);
+	th_arena_deinit(&memory);
 }

@@ -32,6 +32,10 @@
  * when nothing else of the parent's is under way; a decision given to the
  * parent reaches the child's call.  Pause, resume and stop of the parent reach its children.
  *
+ * A task in the background (session_background.c) is a call whose result says only that
+ * it has begun: DELEGATION_STARTED and that OUTCOME are one transaction, and so are
+ * DELEGATION_FINISHED and the message that says what became of it (delegate_background.c).
+ *
  * Memory: a child borrows its parent's configuration (tools, code, keys) and is closed
  * before it.  TH_DELEGATES_MAX, TH_DELEGATE_DEPTH_MAX bound how many there are.
  */
@@ -72,7 +76,7 @@ int64_t th_live_depth(const struct th_live *l);
 void th_live_delegates_close(struct th_live *l); /* those that work for it */
 void th_live_delegation_free(struct th_live *l); /* as one of them; it goes itself */
 
-/* ---- among its own files: delegate.c, _end.c, _task.c, _wait.c ---- */
+/* ---- among its own files: delegate.c, _background.c, _end.c, _task.c, _wait.c ---- */
 
 /* What a call asks for; strings in the arena. */
 struct th_delegation_task {
@@ -80,6 +84,7 @@ struct th_delegation_task {
 	struct th_str prompt;  /* what its agent is told */
 	struct th_str session; /* of the one that does it */
 	bool resumed;          /* that worked on an earlier call */
+	bool background;       /* nobody waits for it */
 };
 /* TH_EUSAGE: it names no agent, or no task of this session. */
 TH_NODISCARD enum th_code th_delegation_task_read(struct th_live *l, const struct th_call *c,
@@ -99,6 +104,19 @@ TH_NODISCARD enum th_code th_delegation_task_resume(struct th_live *l, const str
 void th_delegation_usage(const struct th_session *s, const struct th_child_before *before,
 			 struct th_ev_delegation_finished *ret, struct th_buf *usage);
 struct th_delegation *th_delegation_of(const struct th_live *l, uint64_t intent_seq); /* or NULL */
+/* One in the background that another runtime began: opens its session.  The call is over where
+ * that cannot be had. */
+void th_delegation_take(struct th_live *l, const struct th_call *c);
+/* One that was taken up, or was paused, or whose wait is to be told again; `fresh`: what it began
+ * is to be settled. */
+void th_delegation_go_on(struct th_live *l, struct th_delegation *g, const struct th_call *c,
+			 bool fresh);
+void th_delegation_stop(struct th_live *l, struct th_delegation *g, const char *why);
+bool th_delegation_works(const struct th_live *l); /* the run that it is of goes on */
+/* It has ended, though what it began may not have its result. */
+bool th_delegation_has_ended(const struct th_session *s);
+/* What was said, or came of a tool, last; nothing where its log cannot be read. */
+void th_delegation_last(struct th_live *child, struct th_buf *last);
 void th_delegation_remove(struct th_delegation *g); /* from its parent's list */
 /* It has ended, and all that it began has its result. */
 bool th_delegation_is_over(const struct th_session *s);

@@ -4,9 +4,11 @@
  */
 #include "base/text.h"
 #include "driver/delegate.h"
+#include "driver/delegate_background.h"
 #include "driver/driver.h"
 #include "live/log.h"
 #include "live/pending_callback.h"
+#include "session_tools/origin.h"
 
 /* How a child ended, for the model that asked for it. */
 struct ending {
@@ -92,6 +94,16 @@ static void ending_deinit(struct ending *e)
 	th_buf_deinit(&e->last);
 }
 
+void th_delegation_last(struct th_live *child, struct th_buf *last)
+{
+	struct ending e;
+
+	ending_init(&e);
+	read_log(child, &e);
+	th_buf_add(last, th_buf_str(&e.last));
+	ending_deinit(&e);
+}
+
 static void ending_of(struct th_live *child, struct ending *e)
 {
 	const struct th_session *s = &child->fold;
@@ -140,11 +152,14 @@ static void write_finished(struct th_live *l, const struct th_call *c, const str
 {
 	struct th_buf usage = TH_BUF_INIT(TH_KIB);
 	struct th_ev_delegation_finished d;
+	struct th_origin_list origins;
 
 	th_delegation_usage(&child->fold, c->before, &d, &usage);
 	d.child = th_str_of(child->id);
 	d.call_id = c->call_id;
 	d.state = th_str_of(th_state_name(child->fold.state));
+	if (th_session_background(&l->fold, c->intent_seq)) /* else its OUTCOME has them */
+		d.origins = th_live_origins(l, c, TH_STR(""), child->fold.origins.all, &origins);
 	th_live_write_event(l, TH_EV_DELEGATION_FINISHED, TH_SOURCE_ENVIRONMENT, c->intent_seq,
 			    c->call_id, &d);
 	th_buf_deinit(&usage);
@@ -169,7 +184,27 @@ const struct th_call *th_delegation_part(struct th_delegation *g)
 	th_delegation_remove(g);
 	if (d->world.ops->child_over)
 		d->world.ops->child_over(d->world.ctx, th_live_ticket(child, 0));
-	return l->lost ? NULL : th_live_intended(l, g->intent_seq);
+	return l->lost ? NULL : th_delegation_call(l, g->intent_seq);
+}
+
+/* What became of one in the background is told. */
+static void conclude_background(struct th_delegation *g, const struct ending *e)
+{
+	struct th_live *l = g->parent, *child = g->child;
+	const struct th_call *c = th_delegation_part(g);
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX + TH_KIB);
+
+	if (!c)
+		return;
+	if (e->failed)
+		failure_text(l, c, child, e, &text);
+	else
+		th_buf_add(&text, th_buf_str(&e->text));
+	th_background_say(l, g->intent_seq, th_str_of(child->id),
+			  th_session_member(&child->fold)->name, e->failed ? "failed" : "completed",
+			  th_buf_str(&text));
+	write_finished(l, c, child);
+	th_background_over(l);
 }
 
 /* Its answer is the call's. */
@@ -214,11 +249,17 @@ static void conclude(struct th_delegation *g, const struct ending *e)
 
 void th_delegation_end(struct th_delegation *g)
 {
+	bool background = th_session_background(&g->parent->fold, g->intent_seq);
 	struct ending e;
 
+	if (background && !th_background_heard(g->parent))
+		return; /* it is told when the run goes on */
 	ending_init(&e);
 	ending_of(g->child, &e);
-	conclude(g, &e);
+	if (background)
+		conclude_background(g, &e);
+	else
+		conclude(g, &e);
 	ending_deinit(&e);
 }
 
@@ -235,6 +276,12 @@ void th_delegation_lost(struct th_live *l, const struct th_call *c, struct th_st
 	    "may or may not have happened, and was not repeated. Look first before asking "
 	    "for it again.",
 	    TH_FMT(child), why->msg);
+	if (th_session_background(&l->fold, c->intent_seq)) {
+		th_background_lost(l, c, child, th_buf_str(&text));
+		th_buf_deinit(&text);
+		th_buf_deinit(&output);
+		return;
+	}
 	th_jw_str(&w, th_buf_str(&text));
 	result.output = th_buf_str(&output);
 	th_driver_tool_done(l->driver, th_live_ticket(l, c->intent_seq), &result);

@@ -82,7 +82,7 @@ enum th_code th_delegation_task_read(struct th_live *l, const struct th_call *c,
 	if (agent < 0)
 		return th_fail(err, TH_EUSAGE, "there is no agent \"%.*s\"",
 			       TH_FMT(th_utf8_cut(task.subagent_type, 80)));
-	*ret = (struct th_delegation_task){ .agent = (size_t)agent };
+	*ret = (struct th_delegation_task){ .agent = (size_t)agent, .background = task.background };
 	ret->prompt =
 	    tool->agents.count ? th_arena_str(a, task.prompt) : prompt_of(c, th_json_root(doc), a);
 	ret->resumed = c->before || task.resume.len;
@@ -164,7 +164,9 @@ enum th_code th_delegation_task_resume(struct th_live *l, const struct th_call *
 {
 	struct th_live *child = g->child;
 	struct th_buf before TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_KIB);
-	struct th_ev_delegation_started d = { .child = task->session, .call_id = c->call_id };
+	struct th_ev_delegation_started d = { .child = task->session,
+					      .call_id = c->call_id,
+					      .background = task->background };
 	enum th_code code = TH_OK;
 
 	if (!th_delegation_is_over(&child->fold))

@@ -4,6 +4,7 @@
  */
 #include "base/text.h"
 #include "driver/delegate.h"
+#include "driver/delegate_background.h"
 #include "driver/driver.h"
 #include "live/log.h"
 #include "live/queue.h"
@@ -82,13 +83,23 @@ void th_delegation_waits(struct th_live *l, const struct th_call *c, struct th_s
 /* A person is called when nothing goes on without him. */
 static bool others_work(const struct th_live *l)
 {
+	const struct th_session *s = &l->fold;
+
+	if (s->phase != TH_TURN_CALLS && !(s->phase == TH_TURN_CHECK && s->awaits))
+		return true;
 	for (size_t i = 0; i < l->fold.call_count; i++) {
 		const struct th_call *c = &l->fold.calls[i];
 		const struct th_delegation *g;
 
-		if (c->phase != TH_CALL_INTENDED)
+		if (c->phase != TH_CALL_INTENDED || th_background_is_wait(l, c))
 			continue;
 		g = th_delegation_of(l, c->intent_seq);
+		if (!g || g->child->fold.state != TH_STATE_WAITING)
+			return true;
+	}
+	for (const struct th_background *b = s->background; b; b = b->next) {
+		const struct th_delegation *g = th_delegation_of(l, b->call.intent_seq);
+
 		if (!g || g->child->fold.state != TH_STATE_WAITING)
 			return true;
 	}
@@ -103,7 +114,7 @@ void th_live_delegates_check(struct th_live *l)
 	if (!good || others_work(l))
 		return;
 	for (const struct th_delegation *g = l->children; g && !l->lost; g = g->next) {
-		const struct th_call *c = th_live_intended(l, g->intent_seq);
+		const struct th_call *c = th_delegation_call(l, g->intent_seq);
 
 		if (c && c->child == TH_CALL_CHILD_WORKS)
 			th_delegation_waits(l, c, th_str_of(g->child->id), g->child);
@@ -188,7 +199,7 @@ void th_live_word_given(struct th_live *l)
 {
 	for (struct th_delegation *g = l->parent_call; g && g->parent; g = l->parent_call) {
 		struct th_live *child = l;
-		const struct th_call *c = th_live_intended(g->parent, g->intent_seq);
+		const struct th_call *c = th_delegation_call(g->parent, g->intent_seq);
 
 		l = g->parent;
 		if (c && c->child == TH_CALL_CHILD_WAITS && child->fold.state == TH_STATE_RUNNING)

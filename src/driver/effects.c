@@ -11,6 +11,7 @@
 #include "driver/calls.h"
 #include "driver/decision.h"
 #include "driver/delegate.h"
+#include "driver/delegate_background.h"
 #include "driver/host.h"
 #include "driver/model.h"
 #include "driver/person.h"
@@ -355,6 +356,13 @@ static void do_tool_cancel(struct th_live *l, const struct th_held *h, struct th
 	th_live_tool_cancel(l, c);
 }
 
+static void do_background(struct th_live *l, const struct th_held *h, struct th_call *c)
+{
+	(void)h;
+	(void)c;
+	th_live_background_tasks(l);
+}
+
 static void do_host(struct th_live *l, const struct th_held *h, struct th_call *c)
 {
 	(void)h;
@@ -439,6 +447,7 @@ const struct th_effect_row th_effect_rows[TH_EFFECT_COUNT] = {
 	[TH_DO_MODEL_CANCEL] = { .run = do_model_cancel },
 	[TH_DO_TOOL_SETTLE] = { .run = do_tool_settle },
 	[TH_DO_TOOL_CANCEL] = { .run = do_tool_cancel },
+	[TH_DO_BACKGROUND] = { .run = do_background },
 	[TH_DO_INPUT] = { .run = do_input, .after = after_input, .stands = input_is_open },
 	[TH_DO_INPUT_SETTLE] = { .run = do_input_settle },
 	[TH_DO_HOST] = { .run = do_host,

@@ -10,6 +10,9 @@
 #include "context/result.h"
 #include "history/internal.h"
 
+/* What people say, and what became of tasks in the background. */
+#define HELD_MAX (TH_HELD_MESSAGES_MAX + TH_BACKGROUND_MAX)
+
 struct th_history *th_history_new(const struct th_request_options *options)
 {
 	struct th_history *h = th_try_alloc(sizeof(*h));
@@ -50,11 +53,10 @@ static enum th_code add_message(struct th_history *h, const struct th_json *data
 	if (h->open_left == 0 && !h->asked)
 		return th_history_render(h, &e, err);
 	if (!h->held)
-		h->held = th_arena_array(&h->held_memory, TH_HELD_MESSAGES_MAX, sizeof(*h->held));
-	if (!h->held || th_history_full(h))
+		h->held = th_arena_array(&h->held_memory, HELD_MAX, sizeof(*h->held));
+	if (!h->held || h->held_count == HELD_MAX)
 		return th_fail(err, TH_ELIMIT,
-			       "more than %d messages came while the agent was at work",
-			       TH_HELD_MESSAGES_MAX);
+			       "more than %d messages came while the agent was at work", HELD_MAX);
 	e.role = th_arena_str(&h->held_memory, e.role);
 	e.content = th_arena_str(&h->held_memory, e.content);
 	if (!e.role.ptr || !e.content.ptr)
@@ -326,7 +328,7 @@ size_t th_history_tail(const struct th_history *h)
 
 bool th_history_full(const struct th_history *h)
 {
-	return h->held_count == TH_HELD_MESSAGES_MAX;
+	return h->held_count >= TH_HELD_MESSAGES_MAX;
 }
 
 size_t th_history_slices(const struct th_history *h, size_t images_keep, struct th_slice **ret)

@@ -21,10 +21,13 @@ struct th_delegation {
 	struct th_session_config *members; /* where the parent's have a screen */
 };
 
-/* Limits for one more child, which this agent is. */
+/* The call, of the answer or in the background, that has this INTENT; NULL: it is over. */
+const struct th_call *th_delegation_call(struct th_live *l, uint64_t intent_seq);
+/* Limits for one more child, which this agent is; `background`: beside what its parent does. */
 void th_delegation_share(struct th_live *l, const struct th_agent_command *tool,
-			 struct th_str agent, struct th_agent_limits *limits);
-/* Why the budget that it shares allows no further request, static text; NULL: it does. */
-const char *th_live_shared_limit(const struct th_live *l, struct th_reservation next);
+			 struct th_str agent, bool background, struct th_agent_limits *limits);
+/* Why the budget that it shares, or that its tasks in the background do, allows no further request,
+ * static text; NULL: it does. */
+const char *th_live_shared_limit(struct th_live *l, struct th_reservation next);
 
 #endif

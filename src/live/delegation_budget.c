@@ -9,6 +9,13 @@
 #include "base/text.h"
 #include "live/delegation.h"
 
+const struct th_call *th_delegation_call(struct th_live *l, uint64_t intent_seq)
+{
+	const struct th_background *b = th_session_background(&l->fold, intent_seq);
+
+	return b ? &b->call : th_live_intended(l, intent_seq);
+}
+
 /* The calls of the answer that share what is left. */
 static int64_t sharers(const struct th_live *l)
 {
@@ -54,15 +61,18 @@ static struct use used_before(const struct th_call *c)
 			     b->cost_nano + b->cost_held_nano };
 }
 
-/* Of it and of all that work for it. */
-static struct use used_by_all(struct th_live *l)
+/* Of it and of all that work for it; or, of these, in the background alone. */
+static struct use used_with(struct th_live *l, bool all_of_them)
 {
 	struct use all = used(&l->fold);
 
 	for (struct th_delegation *g = l->children; g; g = g->next) {
-		const struct th_call *c = th_live_intended(l, g->intent_seq);
-		struct use one = used_by_all(g->child), before = used_before(c);
+		const struct th_call *c = th_delegation_call(l, g->intent_seq);
+		struct use one = used_with(g->child, true), before = used_before(c);
 		const struct th_session *s = &g->child->fold;
+
+		if (!all_of_them && !th_session_background(&l->fold, g->intent_seq))
+			continue;
 
 		/* One that has a part of its own may use all of it. */
 		if (!is_shared(g)) {
@@ -75,8 +85,30 @@ static struct use used_by_all(struct th_live *l)
 	return all;
 }
 
-const char *th_live_shared_limit(const struct th_live *l, struct th_reservation next)
+static struct use used_by_all(struct th_live *l)
 {
+	return used_with(l, true);
+}
+
+/* What works in the background draws on the same as the run itself. */
+static const char *background_limit(struct th_live *l, struct th_reservation next)
+{
+	const struct th_session *s = &l->fold;
+	struct use all = used_by_all(l);
+
+	if (s->tokens_max && all.tokens + next.tokens > s->tokens_max)
+		return "the limit of tokens is reached, with what tasks in the background may take";
+	if (s->cost_nano_max && all.cost_nano + next.cost_nano > s->cost_nano_max)
+		return "the limit of cost is reached, with what tasks in the background may take";
+	return NULL;
+}
+
+const char *th_live_shared_limit(struct th_live *l, struct th_reservation next)
+{
+	const char *own = l->fold.background ? background_limit(l, next) : NULL;
+
+	if (own)
+		return own;
 	for (struct th_delegation *g = l->parent_call; g && g->parent && is_shared(g);
 	     g = g->parent->parent_call) {
 		const struct th_session *s = &g->parent->fold;
@@ -105,13 +137,13 @@ static int64_t least(int64_t limit, int64_t own)
 }
 
 void th_delegation_share(struct th_live *l, const struct th_agent_command *tool,
-			 struct th_str agent, struct th_agent_limits *limits)
+			 struct th_str agent, bool background, struct th_agent_limits *limits)
 {
 	const struct th_agent_task_limit *own = th_agent_task_limit_of(tool, agent);
 	const struct th_session *s = &l->fold;
 	bool shared = tool->budget == TH_BUDGET_SHARED;
-	int64_t parts = shared ? 1 : sharers(l);
-	struct use mine = shared ? used_by_all(l) : used(s);
+	int64_t parts = shared ? 1 : sharers(l) + background; /* its caller goes on, too */
+	struct use mine = used_with(l, shared);
 	int64_t own_nano = (int64_t)TH_MIN(tool->cost_usd * 1e9, 0x1p62), cost_nano = 0;
 	int64_t left_ms =
 	    th_session_time_left_ms(s, l->driver->world.ops->now_ms(l->driver->world.ctx));

@@ -8,8 +8,8 @@
 #include "computers/computer.h"
 #include "profiles/compose.h"
 #include "providers/human.h"
+#include "runtime/implied_tools.h"
 #include "runtime/internal.h"
-#include "runtime/skill_tool.h"
 
 static enum th_code config_computer(struct th_runtime_setup *u, const struct th_start *start,
 				    struct th_err *err)
@@ -66,7 +66,7 @@ static enum th_code config_tools(struct th_runtime *rt, struct th_runtime_setup 
 		code = th_script_code_bind(u->script.source.len ? &u->script : NULL, mine,
 					   o->tool_count, &u->memory, err);
 	if (!code)
-		code = th_skill_add_row(agent, &u->memory, &mine, &o->tool_count, err);
+		code = th_implied_add_rows(agent, &u->memory, &mine, &o->tool_count, err);
 	o->tools = mine;
 	if (!code)
 		code = list_specs(o, &u->memory, err);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "agents/agent_command.h"
+#include "driver/delegate_background.h"
 #include "paper.h"
 
 struct team {
@@ -51,6 +52,8 @@ static const struct th_session_config *dress(struct paper *w, const char *defini
 				.command = c,
 				.check = true,
 			};
+		if (c && c->background)
+			team.rows[count][o->tool_count++] = th_background_row;
 		for (size_t i = 0; !c && i < 2; i++)
 			team.rows[count][o->tool_count++] = (struct th_tool_row){
 				.spec = { .name = i ? TH_STR("risky") : TH_STR("weather"),

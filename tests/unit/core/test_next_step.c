@@ -212,6 +212,7 @@ static void do_effect(struct play *p, const struct th_effect *fx)
 	case TH_DO_MODEL_CALL:
 	case TH_DO_TOOL_SETTLE:
 	case TH_DO_TOOL_CANCEL:
+	case TH_DO_BACKGROUND:
 	case TH_DO_TIMER_SET:
 	case TH_DO_NOTIFY:
 	case TH_EFFECT_COUNT:

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/skill_tool.h"
+#include "runtime/implied_tools.h"
 
 #include "agents/skill.h"
 #include "base/limits.h"
+#include "driver/delegate_background.h"
 
 static void on_call(void *ctx, struct th_driver *d, const struct th_local_call *call)
 {
@@ -48,13 +49,11 @@ static struct th_tool_row row_for(const struct th_agent *agent)
 	};
 }
 
-enum th_code th_skill_add_row(const struct th_agent *agent, struct th_arena *a,
-			      struct th_tool_row **rows, size_t *count, struct th_err *err)
+static enum th_code add_row(struct th_tool_row mine, struct th_arena *a, struct th_tool_row **rows,
+			    size_t *count, struct th_err *err)
 {
-	struct th_tool_row mine = row_for(agent), *list;
+	struct th_tool_row *list;
 
-	if (!th_skills_listed(agent->skills))
-		return TH_OK;
 	for (size_t i = 0; i < *count; i++)
 		if (th_str_eq((*rows)[i].spec.name, mine.spec.name))
 			return TH_OK;
@@ -66,4 +65,16 @@ enum th_code th_skill_add_row(const struct th_agent *agent, struct th_arena *a,
 	list[(*count)++] = mine;
 	*rows = list;
 	return TH_OK;
+}
+
+enum th_code th_implied_add_rows(const struct th_agent *agent, struct th_arena *a,
+				 struct th_tool_row **rows, size_t *count, struct th_err *err)
+{
+	enum th_code code = TH_OK;
+
+	if (th_skills_listed(agent->skills))
+		code = add_row(row_for(agent), a, rows, count, err);
+	if (!code && th_background_wanted(agent))
+		code = add_row(th_background_row, a, rows, count, err);
+	return code;
 }
