@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agents/skill.h"
 #include "agents/subagents.h"
 #include "base/text.h"
 #include "config/config.h"
@@ -52,7 +53,7 @@ static bool is_known(const struct loading *x, struct th_str name)
 /* What it says and thole does not do would be missed where it is not said. */
 static enum th_code check_members(const struct th_json *v, struct th_err *err)
 {
-	static const char *const others[] = { "skills", "hooks", "mcp_config", "mcp_servers",
+	static const char *const others[] = { "hooks", "mcp_config", "mcp_servers",
 					      "profile_store_dir" };
 	const struct th_json *condenser = th_json_get(v, "condenser");
 
@@ -165,15 +166,69 @@ static void put_inherited(const struct loading *x, struct th_jw *w)
 	}
 }
 
+/* Appends those of its caller's skills that it names to a list, or says which is not there. */
+static enum th_code put_skill(const struct loading *x, struct th_str name, struct th_jw *w,
+			      struct th_err *err)
+{
+	const struct th_skill *s = th_skill_find(x->agent->skills, name);
+
+	if (!name.len)
+		return th_fail(err, TH_EUSAGE, "skills must be a list of names");
+	if (!s)
+		return th_fail(err, TH_EUSAGE, "no skill \"%.*s\" is among those of its caller",
+			       TH_FMT(th_utf8_cut(name, TH_SKILL_NAME_MAX)));
+	th_table_print(&th_skill_table, s, w);
+	return TH_OK;
+}
+
+/* Skills that it names, in `skills`, and what its instructions say of them, in `said`. */
+static enum th_code put_skills(const struct loading *x, const struct th_json *names,
+			       struct th_buf *skills, struct th_buf *said, struct th_err *err)
+{
+	struct th_arena scratch TH_CLEANUP(th_arena_deinit) = {};
+	struct th_json_iter it = th_json_iter(names);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_agent_skills own;
+	struct th_jw w = th_jw(skills);
+	enum th_code code = TH_OK;
+
+	th_jw_object(&w);
+	th_jw_key(&w, TH_STR("list"));
+	th_jw_array(&w);
+	if (th_json_str(names).len)
+		code = put_skill(x, th_json_str(names), &w, err);
+	while (!code && th_json_is_array(names) && th_json_next(&it))
+		code = put_skill(x, th_json_str(it.val), &w, err);
+	th_jw_array_end(&w);
+	th_jw_object_end(&w);
+	th_arena_init(&scratch, 4 * TH_MIB);
+	code = code ?: th_buf_check(skills, "its skills", err);
+	code = code ?: th_json_parse(th_buf_str(skills), &doc, err);
+	code =
+	    code ?: th_table_parse(&th_agent_skills_table, th_json_root(doc), &scratch, &own, err);
+	if (!code)
+		th_skills_instruct(&own, said);
+	return code ?: th_buf_check(said, "what its instructions say of skills", err);
+}
+
 static enum th_code put_definition(const struct loading *x, const struct th_json *v,
 				   struct th_str text, struct th_buf *out, struct th_err *err)
 {
 	struct th_str model = th_json_get_str(v, "model");
+	const struct th_json *names = th_json_get(v, "skills");
+	struct th_buf said TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_SKILLS_SAID_MAX);
+	struct th_buf skills TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_SKILLS_SAID_MAX);
 	struct th_jw w = th_jw(out);
 	enum th_code code;
 
+	th_buf_add(&said, th_str_trim(text));
+	code = put_skills(x, names, &skills, &said, err);
+	if (code)
+		return code;
 	th_jw_object(&w);
-	th_jw_kstr(&w, "instructions", th_str_trim(text));
+	th_jw_kstr(&w, "instructions", th_buf_str(&said));
+	if (th_json_count(names) || th_json_str(names).len)
+		th_jw_kraw(&w, "skills", th_buf_str(&skills));
 	th_jw_kstr(&w, "handoff_description",
 		   th_utf8_cut(th_json_get_str(v, "description"), TH_SKILL_ABOUT_MAX));
 	if (model.len && !th_str_is(model, "inherit"))

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "driver/delegate_background.h"
 #include "driver/driver.h"
+#include "driver/skills.h"
 #include "live/log.h"
 #include "live/queue.h"
 #include "trace/trace.h"
@@ -251,6 +252,8 @@ static void say(struct th_live *child, struct th_str text)
 
 	if (th_live_append_message(child, TH_SOURCE_AGENT, 0, text, &err))
 		th_live_lose(child, &err);
+	else
+		th_live_skills_said(child, text);
 	th_live_pump(child);
 }
 

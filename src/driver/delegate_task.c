@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "core/batch.h"
 #include "driver/delegate.h"
+#include "driver/skills.h"
 #include "live/log.h"
 #include "live/queue.h"
 
@@ -180,6 +181,7 @@ enum th_code th_delegation_task_resume(struct th_live *l, const struct th_call *
 		code = th_live_append_message(child, TH_SOURCE_AGENT, 0, task->prompt, err);
 	if (code)
 		return code;
+	th_live_skills_said(child, task->prompt);
 	th_live_write_event(l, TH_EV_DELEGATION_STARTED, TH_SOURCE_ENVIRONMENT, c->intent_seq,
 			    c->call_id, &d);
 	th_live_pump(child);

@@ -145,8 +145,8 @@ enum th_code th_runtime_setup_new(struct th_runtime *rt, const struct th_start *
 {
 	struct th_runtime_setup *u = setup_alloc(), *known = NULL;
 	enum th_code code = th_agent_copy(start->agent, &u->memory, &u->agent, err)
+				?: th_skills_load(&u->agent, &u->memory, err) /* others name some */
 				?: th_subagents_load(&u->agent, &u->memory, err)
-				?: th_skills_load(&u->agent, &u->memory, err)
 				?: th_hooks_load(&u->agent, &u->memory, err)
 				?: key_new(rt, u, err);
 

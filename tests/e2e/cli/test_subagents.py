@@ -68,6 +68,19 @@ class Subagents(house.House):
         self.rules({"parts": [{"text": "Still."}], "expect": [{"body": {"contains": "looker: Looks into files."}}]})
         self.good("run", "-s", "one", "And now?")
 
+    def test_its_skills(self):
+        """Those of its caller that its file names: listed, read, and said by a word of its task."""
+        for name, matter in (("how", ""), ("where", "triggers: [d.txt]\n"), ("other", "")):
+            self.file("SKILL.md", "---\nname: %s\ndescription: Says %s.\n%s---\nTHE TEXT OF %s\n" % (name, name, matter, name.upper()), ".agents/skills/" + name)
+        self.file("looker.md", LOOKER.replace("color: blue", "skills: [how, where]"))
+        self.rules(self.of_helper(0, {"function_call": {"name": "skill", "arguments": {"name": "how"}}}, expect=[
+                       {"system": {"contains": "Says how."}}, {"system": {"not_contains": "Says other."}}, {"tool": "skill"}, {"body": {"contains": "THE TEXT OF WHERE"}}]),
+                   self.of_helper(1, call("finish", message="RESULT"), expect=[{"tool_output": {"nth": -1, "contains": "THE TEXT OF HOW"}}]),
+                   {"if": {"turns": {"equals": 0}}, "parts": [task()]}, {"parts": [{"text": "Done."}], "expect": [{"tool_output": {"nth": -1, "contains": "RESULT"}}]})
+        self.assertIn("Done.", self.good("run", "-a", self.agent("subagents: {repository: true}\nskills: {repository: true}"), "-s", "one", "Begin.").out)
+        self.file("looker.md", LOOKER.replace("color: blue", "skills: [none]"))
+        self.assertIn("no skill \"none\"", self.thole("run", "-a", self.agent("subagents: {repository: true}\nskills: {repository: true}"), "x").err)
+
     def test_its_own_limit(self):
         look = call("file_editor", command="view", path="d.txt")
         self.rules(*(self.of_helper(n, look) for n in range(9)), {"if": {"turns": {"equals": 0}}, "parts": [task()]}, {"parts": [{"text": "Done."}]})
@@ -96,7 +109,7 @@ class Subagents(house.House):
         self.good("run", "-a", self.agent("subagents: {repository: true}\nquarantine: [file_editor]"), "-s", "one", "Begin.")
 
     def test_what_is_no_agent(self):
-        for text, words in (("---\ntools: [nope]\n---\nx\n", "nope"), ("---\nskills: [a]\n---\nx\n", "skills"),
+        for text, words in (("---\ntools: [nope]\n---\nx\n", "nope"), ("---\nskills: [a]\n---\nx\n", "no skill"), ("---\nhooks: {stop: [{}]}\n---\nx\n", "hooks"),
                             ("---\nmax_iteration_per_run: 0\n---\nx\n", "max_iteration_per_run"),
                             ("---\npermission_mode: maybe\n---\nx\n", "permission_mode"), ("---\na: [\n---\nx\n", "bad.md")):
             self.file("bad.md", text)
