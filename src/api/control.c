@@ -64,7 +64,7 @@ int thole_session_control(const struct thole_session *s)
 
 	if (s && s->take_later)
 		return THOLE_CONTROL_WAITS;
-	if (!f || s->lost || !f->control.taken)
+	if (!f || s->lost || !th_session_control(f)->taken)
 		return THOLE_CONTROL_AGENT;
 	return th_session_at_rest(f) ? THOLE_CONTROL_PERSON : THOLE_CONTROL_WAITS;
 }
@@ -75,7 +75,7 @@ const char *thole_session_holder(const struct thole_session *s)
 
 	if (s && s->take_later)
 		return s->take_later;
-	return f && !s->lost && f->control.taken ? f->control.by.ptr : NULL;
+	return f && !s->lost && th_session_control(f)->taken ? th_session_control(f)->by.ptr : NULL;
 }
 
 /* ---- inputs ---- */

@@ -265,7 +265,7 @@ void th_view_summary(const struct th_session *s, struct th_buf *out)
 		th_buf_add_cstr(out, t->cost_unknown ? ", at least " : ", ");
 		th_cli_cost(out, t->cost_nano);
 	}
-	for (int i = 0; i < TH_SIDE_KIND_COUNT; i++)
+	for (int i = 0; t->side && i < TH_SIDE_KIND_COUNT; i++)
 		if (t->side[i].requests)
 			put_side(th_side_name((enum th_side_kind)i), &t->side[i], out);
 	th_buf_add_cstr(out, ", ");

@@ -78,15 +78,14 @@ void th_session_init(struct th_session *s)
 	th_buf_init_try(&s->chain, TH_RESPONSE_ID_MAX);
 	th_buf_init_try(&s->started, TH_RESPONSE_ID_MAX);
 	th_buf_init_try(&s->trip, TH_PROVIDER_STATE_MAX);
-	th_buf_init_try(&s->control.by, TH_USER_MAX);
-	th_buf_init_try(&s->control.input, TH_EVENT_DATA_MAX);
 	th_buf_init_try(&s->asked_ids, TH_ASKED_IDS_MAX * sizeof(uint64_t));
-	th_buf_init_try(&s->judge.missing, TH_JUDGE_TEXT_MAX);
 	th_restated_init(&s->restated);
 }
 
 void th_session_deinit(struct th_session *s)
 {
+	th_control_deinit(s);
+	th_judge_deinit(s);
 	th_arena_deinit(&s->turn);
 	th_arena_deinit(&s->memory);
 	th_buf_deinit(&s->final);
@@ -94,10 +93,7 @@ void th_session_deinit(struct th_session *s)
 	th_buf_deinit(&s->chain);
 	th_buf_deinit(&s->started);
 	th_buf_deinit(&s->trip);
-	th_buf_deinit(&s->control.by);
-	th_buf_deinit(&s->control.input);
 	th_buf_deinit(&s->asked_ids);
-	th_buf_deinit(&s->judge.missing);
 	th_background_free(s);
 	th_restated_deinit(&s->restated);
 	th_unresolved_deinit(&s->unresolved);
@@ -106,8 +102,18 @@ void th_session_deinit(struct th_session *s)
 
 void th_session_prices(struct th_session *s, size_t at, int64_t input, int64_t output)
 {
-	assert(at < TH_COUNT(s->prices));
-	s->prices[at] = (struct th_session_price){ input, output };
+	struct th_session_price price = { input, output };
+
+	assert(at <= TH_FALLBACK_MAX);
+	if (at == 0) {
+		s->price = price;
+		return;
+	}
+	if (!s->fallback_prices)
+		s->fallback_prices =
+		    th_arena_array(&s->memory, TH_FALLBACK_MAX, sizeof(*s->fallback_prices));
+	if (s->fallback_prices) /* else the next step says that there was no memory */
+		s->fallback_prices[at - 1] = price;
 }
 
 struct th_str th_session_next_model(const struct th_session *s)
@@ -241,7 +247,9 @@ static enum th_code on_session_created(struct th_step *st)
 	th_stuck_init(st, agent->stuck);
 	th_origins_init(s, agent);
 	/* What works on a call is judged by whoever asked for it. */
-	th_judge_init(s, d.begins.len ? NULL : agent->judge);
+	code = th_judge_init(st, d.begins.len ? NULL : agent->judge);
+	if (code)
+		return code;
 	s->output_max = agent->settings ? agent->settings->max_output_tokens : 0;
 	s->model = th_arena_str(&s->memory, d.model);
 	s->workspace = th_arena_str(&s->memory, d.workspace);
@@ -373,7 +381,8 @@ static enum th_code on_message(struct th_step *st)
 		return code;
 	if (!s->correct)
 		th_stuck_said(s, st->ev->source == TH_SOURCE_ENVIRONMENT);
-	s->correct = s->goes_back = s->judge.tells = false;
+	s->correct = s->goes_back = false;
+	th_judge_told(s);
 	if (s->phase == TH_TURN_DUE)
 		s->turn_given = false; /* what was given out may have waited for this */
 	s->items++;
@@ -469,8 +478,7 @@ static enum th_code on_state_changed(struct th_step *st)
 		/* A resume gives it new turns; a pause does not end the task. */
 		if (!paused || !s->totals.task_turns) {
 			th_step_count_anew(st, true);
-			s->judge.given = 0;
-			s->judge.over = false;
+			th_judge_again(s);
 		}
 		s->totals.attempts = 0;
 		ask_first(s);
@@ -604,9 +612,10 @@ static bool ran_out(const struct th_session *s, const struct th_arena *scratch)
 {
 	return scratch->no_memory || s->chain.no_memory || s->started.no_memory ||
 	       s->turn.no_memory || s->memory.no_memory || s->final.no_memory ||
-	       s->control.by.no_memory || s->control.input.no_memory || s->reason.no_memory ||
-	       s->trip.no_memory || s->asked_ids.no_memory || s->restated.notes.no_memory ||
-	       s->restated.tasks.no_memory || s->judge.missing.no_memory;
+	       s->reason.no_memory || s->trip.no_memory || s->asked_ids.no_memory ||
+	       s->restated.notes.no_memory || s->restated.tasks.no_memory ||
+	       (s->control && (s->control->by.no_memory || s->control->input.no_memory)) ||
+	       (s->judge && s->judge->missing.no_memory);
 }
 
 /* What is seen of it later. */
@@ -719,7 +728,7 @@ void th_session_resume(struct th_session *s, struct th_effects *ret)
 							      .call = (uint32_t)i });
 		}
 	}
-	if (s->control.input_seq)
+	if (th_session_control(s)->input_seq)
 		th_step_emit(ret, (struct th_effect){ .kind = TH_DO_INPUT_SETTLE });
 	half_handed(s, ret);
 	s->notified = s->turn_given = s->use_given = false;

@@ -122,8 +122,9 @@ struct th_totals {
 	int64_t unanswered; /* requests that were sent and never answered */
 	/* Reserved for those: they may have been paid for, so they count as spent. */
 	int64_t tokens_held, cost_held_nano;
-	/* Of the tokens and costs above, what side requests took. */
-	struct th_side_usage side[TH_SIDE_KIND_COUNT];
+	/* Of the tokens and costs above, what side requests took, by enum th_side_kind; in the
+	 * session's `memory`; NULL: none was made. */
+	struct th_side_usage *side;
 };
 
 /* What one request may cost at most, as far as it can be known before. */
@@ -191,7 +192,7 @@ struct th_session_stuck {
 /* Of an agent that has `judge`; see session_judge.c. */
 struct th_session_judge {
 	double threshold;
-	int64_t rounds; /* 0: nobody judges */
+	int64_t rounds;
 	bool finishes;  /* when no round is left, the answer counts as it is */
 	int64_t given;  /* verdicts in this task, or since a person let it go on */
 	bool satisfied; /* with the last answer, or it counts as it is */
@@ -200,7 +201,7 @@ struct th_session_judge {
 	struct th_buf missing;
 };
 
-/* A person at the computer; see session_control.c. */
+/* A person at the computer; see session_control.c.  Most sessions never have one. */
 struct th_session_control {
 	bool taken, from_run; /* from_run: the agent was at work then */
 	struct th_buf by;
@@ -276,10 +277,11 @@ struct th_session {
 	int64_t given_ms;                /* ts of that */
 	bool plan;                       /* only calls that look are made */
 	struct th_agent_confirm confirm; /* asked of it beside the agent file's */
-	struct th_session_judge judge;
+	struct th_session_judge *judge;  /* in `memory`; NULL: nobody judges */
 	struct th_session_price {
-		int64_t input, output; /* per token; 0: unknown; of live runs only */
-	} prices[1 + TH_FALLBACK_MAX]; /* by model_at */
+		int64_t input, output;            /* per token; 0: unknown; of live runs only */
+	} price;                                  /* of the first model */
+	struct th_session_price *fallback_prices; /* of the others; in `memory`; NULL: unknown */
 	struct th_str agent_name, model, workspace, parent; /* in `kept` */
 
 	/* The team; see session_team.c. */
@@ -335,8 +337,8 @@ struct th_session {
 	uint8_t shortened; /* how often that was said since the last answer */
 	struct th_session_stuck *stuck; /* in `memory`; NULL: nobody looks */
 	struct th_arena memory;
-	struct th_session_control control;
-	struct th_restated restated; /* shown again with each condensation */
+	struct th_session_control *control; /* in `memory`; th_session_control reads it */
+	struct th_restated restated;        /* shown again with each condensation */
 };
 
 void th_session_init(struct th_session *s);
@@ -478,6 +480,8 @@ bool th_session_used_up(const struct th_session *s);
 void th_call_digest(struct th_str tool, struct th_str arguments,
 		    char out[static TH_SHA256_HEX_SIZE + 1]);
 
+/* Who has taken over; nobody: all of it is 0. */
+const struct th_session_control *th_session_control(const struct th_session *s);
 /* No call is under way: a person who has taken over may act. */
 bool th_session_at_rest(const struct th_session *s);
 

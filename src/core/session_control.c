@@ -8,6 +8,34 @@
  */
 #include "core/session_internal.h"
 
+const struct th_session_control *th_session_control(const struct th_session *s)
+{
+	static const struct th_session_control nobody;
+
+	return s->control ?: &nobody;
+}
+
+void th_control_deinit(struct th_session *s)
+{
+	if (!s->control)
+		return;
+	th_buf_deinit(&s->control->by);
+	th_buf_deinit(&s->control->input);
+}
+
+/* With the first person who takes over, or acts.  NULL: there was no memory. */
+static struct th_session_control *control_of(struct th_session *s)
+{
+	if (s->control)
+		return s->control;
+	s->control = TH_NEW(&s->memory, struct th_session_control);
+	if (!s->control)
+		return NULL;
+	th_buf_init_try(&s->control->by, TH_USER_MAX);
+	th_buf_init_try(&s->control->input, TH_EVENT_DATA_MAX);
+	return s->control;
+}
+
 bool th_session_at_rest(const struct th_session *s)
 {
 	for (size_t i = 0; i < s->call_count; i++)
@@ -20,12 +48,15 @@ bool th_session_at_rest(const struct th_session *s)
 static enum th_code take(struct th_step *st, const struct th_ev_control *d)
 {
 	struct th_session *s = st->s;
-	struct th_session_control *c = &s->control;
+	struct th_session_control *c;
 	bool at_work = s->state == TH_STATE_RUNNING || s->state == TH_STATE_WAITING;
 	enum th_code code = TH_OK;
 
 	if (s->record)
 		return th_fail(st->err, TH_EPROTO, "the session is only a record");
+	c = control_of(s);
+	if (!c)
+		return th_fail_memory(st->err);
 	if (at_work)
 		code = th_step_state(st, TH_STATE_PAUSED);
 	if (code)
@@ -48,7 +79,7 @@ static enum th_code take(struct th_step *st, const struct th_ev_control *d)
 
 enum th_code th_on_control(struct th_step *st)
 {
-	struct th_session_control *c = &st->s->control;
+	struct th_session_control *c = st->s->control;
 	struct th_ev_control d;
 	enum th_code code = th_step_parse(st, &d);
 
@@ -56,7 +87,7 @@ enum th_code th_on_control(struct th_step *st)
 		return code;
 	if (d.taken)
 		return take(st, &d);
-	if (!c->taken)
+	if (!c || !c->taken)
 		return th_fail(st->err, TH_EPROTO, "nobody has taken over");
 	if (c->input_seq)
 		return th_fail(st->err, TH_EPROTO, "an input is under way");
@@ -68,32 +99,36 @@ enum th_code th_on_control(struct th_step *st)
 enum th_code th_on_input(struct th_step *st)
 {
 	struct th_session *s = st->s;
+	struct th_session_control *c;
 	struct th_ev_input d;
 	enum th_code code = th_step_parse(st, &d);
 
 	if (code)
 		return code;
-	if (s->control.input_seq)
+	if (th_session_control(s)->input_seq)
 		return th_fail(st->err, TH_EPROTO, "an input is under way");
 	if (!th_session_at_rest(s))
 		return th_fail(st->err, TH_EPROTO, "the agent is at work");
-	s->control.input_seq = st->ev->seq;
-	s->control.inputs++;
-	th_buf_clear(&s->control.input);
-	th_buf_add(&s->control.input, st->ev->data);
+	c = control_of(s);
+	if (!c)
+		return th_fail_memory(st->err);
+	c->input_seq = st->ev->seq;
+	c->inputs++;
+	th_buf_clear(&c->input);
+	th_buf_add(&c->input, st->ev->data);
 	th_step_emit(st->out, (struct th_effect){ .kind = TH_DO_INPUT });
 	return TH_OK;
 }
 
 enum th_code th_on_input_done(struct th_step *st)
 {
-	struct th_session_control *c = &st->s->control;
+	struct th_session_control *c = st->s->control;
 	struct th_ev_input_done d;
 	enum th_code code = th_step_parse(st, &d);
 
 	if (code)
 		return code;
-	if (!c->input_seq || st->ev->cause != c->input_seq)
+	if (!c || !c->input_seq || st->ev->cause != c->input_seq)
 		return th_fail(st->err, TH_EPROTO, "the end of an input that is not under way");
 	if (th_outcome_find(d.status) < 0)
 		return th_fail(st->err, TH_EPROTO, "an input with no such outcome");
@@ -105,7 +140,7 @@ enum th_code th_on_input_done(struct th_step *st)
 
 void th_control_print(const struct th_session *s, struct th_jw *w)
 {
-	const struct th_session_control *c = &s->control;
+	const struct th_session_control *c = th_session_control(s);
 
 	if (!c->taken && !c->input_seq)
 		return;

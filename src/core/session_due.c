@@ -16,7 +16,11 @@ static int64_t price_of(int64_t tokens, int64_t price)
 
 struct th_reservation th_session_reservation(const struct th_session *s)
 {
-	const struct th_session_price *price = &s->prices[s->model_at];
+	static const struct th_session_price unknown;
+	const struct th_session_price *price = &s->price;
+
+	if (s->model_at)
+		price = s->fallback_prices ? &s->fallback_prices[s->model_at - 1] : &unknown;
 
 	return (struct th_reservation){
 		.tokens = th_add_up(s->answer_tokens, s->output_max),
@@ -272,7 +276,7 @@ void th_step_due_turn(struct th_session *s, struct th_effects *out)
 		th_step_emit(out,
 			     (struct th_effect){ .kind = TH_DO_FAIL,
 						 .reason = "the model's answers cannot be read" });
-	else if (s->judge.over)
+	else if (s->judge && s->judge->over)
 		th_step_emit(out, (struct th_effect){ .kind = TH_DO_LIMIT,
 						      .reason = "the task is not judged to be "
 								"done, and no round is left" });

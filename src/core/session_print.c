@@ -57,7 +57,7 @@ static void print_unresolved(const struct th_session *s, struct th_jw *w)
 /* Of each kind that was made. */
 static void print_side(const struct th_totals *t, struct th_jw *w)
 {
-	for (int i = 0; i < TH_SIDE_KIND_COUNT; i++) {
+	for (int i = 0; t->side && i < TH_SIDE_KIND_COUNT; i++) {
 		if (!t->side[i].requests)
 			continue;
 		th_jw_key(w, th_str_of(th_side_name((enum th_side_kind)i)));

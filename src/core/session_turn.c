@@ -27,7 +27,10 @@ void th_step_side(struct th_session *s, enum th_side_kind kind, const struct th_
 	struct th_side_usage u = th_side_read(usage);
 	struct th_totals *t = &s->totals;
 
-	th_side_add(&t->side[kind], &u);
+	if (!t->side)
+		t->side = th_arena_array(&s->memory, TH_SIDE_KIND_COUNT, sizeof(*t->side));
+	if (t->side) /* else the step has run out of memory */
+		th_side_add(&t->side[kind], &u);
 	t->tokens_in = th_add_up(t->tokens_in, u.tokens_in);
 	t->tokens_out = th_add_up(t->tokens_out, u.tokens_out);
 	t->cost_nano = th_add_up(t->cost_nano, u.cost_nano);

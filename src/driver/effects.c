@@ -290,7 +290,7 @@ static void do_correct(struct th_live *l, const struct th_held *h, struct th_cal
 {
 	(void)h;
 	(void)c;
-	if (l->fold.judge.tells)
+	if (l->fold.judge && l->fold.judge->tells)
 		th_live_judge_correct(l);
 	else
 		th_live_correct(l);
@@ -380,13 +380,13 @@ static void do_timer_set(struct th_live *l, const struct th_held *h, struct th_c
 static uint64_t after_input(const struct th_live *l, const struct th_call *c)
 {
 	(void)c;
-	return l->fold.control.input_seq;
+	return th_session_control(&l->fold)->input_seq;
 }
 
 static bool input_is_open(const struct th_live *l, const struct th_held *h, const struct th_call *c)
 {
 	(void)c;
-	return h->seq == l->fold.control.input_seq;
+	return h->seq == th_session_control(&l->fold)->input_seq;
 }
 
 static void do_input(struct th_live *l, const struct th_held *h, struct th_call *c)

@@ -47,9 +47,14 @@ void th_live_person_free(struct th_live *l)
 	l->person = NULL;
 }
 
+static const struct th_session_control *control_of(const struct th_live *l)
+{
+	return th_session_control(&l->fold);
+}
+
 bool th_live_taken(const struct th_live *l)
 {
-	return l->fold.control.taken;
+	return control_of(l)->taken;
 }
 
 static struct th_ticket ticket_of(const struct th_live *l, enum part part, uint64_t seq)
@@ -90,14 +95,14 @@ enum th_code th_driver_take(struct th_driver *d, struct th_handle h, struct th_s
 
 	if (!l)
 		return th_fail(err, TH_ENOENT, "no such session is open");
-	if (l->fold.control.taken && person_of(l)->holds)
+	if (control_of(l)->taken && person_of(l)->holds)
 		return th_fail(err, TH_EBUSY, "%.*s has taken over",
-			       TH_FMT(th_buf_str(&l->fold.control.by)));
+			       TH_FMT(th_buf_str(&control_of(l)->by)));
 	code = th_live_append_event(l, TH_EV_CONTROL, TH_SOURCE_USER, 0, TH_STR(""), &data, err);
 	if (code)
 		return code;
 	person_of(l)->holds = true;
-	if (l->fold.control.from_run)
+	if (control_of(l)->from_run)
 		th_live_delegates_state(l, TH_STATE_PAUSED, TH_STR("a person has taken over"));
 	th_live_pump(l);
 	return TH_OK;
@@ -196,12 +201,12 @@ enum th_code th_driver_input(struct th_driver *d, struct th_handle h,
 	if (!l)
 		return th_fail(err, TH_ENOENT, "no such session is open");
 	p = person_of(l);
-	if (p->at != AT_NOTHING || l->fold.control.input_seq)
+	if (p->at != AT_NOTHING || control_of(l)->input_seq)
 		return th_fail(err, TH_EBUSY, "an input before this one is under way");
 	if (in->class != TH_CLASS_R && !th_session_at_rest(&l->fold))
 		return th_fail(err, TH_EBUSY, "%s",
-			       l->fold.control.taken ? "a call of the agent is still under way"
-						     : "the agent is at work; take over first");
+			       control_of(l)->taken ? "a call of the agent is still under way"
+						    : "the agent is at work; take over first");
 	row = row_of(l, in->tool);
 	if (row && (row->command || th_row_delegates(row)))
 		return th_fail(err, TH_EUNSUPPORTED, "%.*s is the agent's alone",
@@ -240,7 +245,7 @@ void th_driver_input_cancel(struct th_driver *d, struct th_handle h)
 	p->given_up = p->at == AT_WAITS || p->at == AT_INPUT;
 	if (p->at == AT_INPUT)
 		d->world.ops->tool_cancel(d->world.ctx,
-					  ticket_of(l, PART_INPUT, l->fold.control.input_seq));
+					  ticket_of(l, PART_INPUT, control_of(l)->input_seq));
 	else if (p->at == AT_LOOK)
 		d->world.ops->tool_cancel(d->world.ctx, ticket_of(l, PART_LOOK, p->count));
 }
@@ -257,13 +262,13 @@ void th_live_input_run(struct th_live *l, bool settle)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_arena a TH_CLEANUP(th_arena_deinit) = { 0 };
-	struct th_ticket t = ticket_of(l, PART_INPUT, l->fold.control.input_seq);
+	struct th_ticket t = ticket_of(l, PART_INPUT, control_of(l)->input_seq);
 	const struct th_tool_row *row;
 	struct th_ev_input in;
 	struct th_err err;
 
 	th_arena_init(&a, 4 * TH_EVENT_DATA_MAX);
-	if (th_json_parse(th_buf_str(&l->fold.control.input), &doc, &err) ||
+	if (th_json_parse(th_buf_str(&control_of(l)->input), &doc, &err) ||
 	    th_table_parse(th_event_table(TH_EV_INPUT), th_json_root(doc), &a, &in, &err)) {
 		th_live_lose(l, &err); /* the fold has read it before */
 		return;
@@ -330,10 +335,10 @@ static void input_over(struct th_live *l, const struct th_effect_result *r)
 	struct th_ev_input_done data = { .status = th_str_of(th_outcome_name(r->status)),
 					 .elapsed_ms = r->elapsed_ms };
 	struct th_buf id TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
-	uint64_t seq = l->fold.control.input_seq;
+	uint64_t seq = control_of(l)->input_seq;
 	struct th_err err;
 
-	if (th_json_unescape(th_json_raw_get(th_buf_str(&l->fold.control.input), "effect_id"), &id))
+	if (th_json_unescape(th_json_raw_get(th_buf_str(&control_of(l)->input), "effect_id"), &id))
 		data.effect_id = th_buf_str(&id);
 	if (r->status != TH_OUTCOME_DONE)
 		say_why(r, &why);
@@ -351,7 +356,7 @@ static void input_over(struct th_live *l, const struct th_effect_result *r)
 
 static void say_what_was(struct th_live *l, const struct th_takeover *p, struct th_buf *text)
 {
-	const struct th_session_control *c = &l->fold.control;
+	const struct th_session_control *c = control_of(l);
 	struct th_str by = th_buf_str(&c->by);
 
 	th_buf_printf(text, "%.*s took over the computer and has given it back.",
@@ -398,7 +403,7 @@ static enum th_code give_now(struct th_live *l, const struct th_effect_result *r
 	struct th_takeover *p = l->person;
 	const struct th_ev_control data = { .by = p->by, .note = p->note, .reason = p->reason };
 	bool tell = p->note.len || l->fold.phase != TH_TURN_REST;
-	bool goes_on = l->fold.control.from_run && l->fold.state == TH_STATE_PAUSED;
+	bool goes_on = control_of(l)->from_run && l->fold.state == TH_STATE_PAUSED;
 	struct th_ev_message message = { .role = TH_STR("user") };
 	enum th_code code;
 
@@ -440,7 +445,7 @@ enum th_code th_live_give_back(struct th_live *l, struct th_str reason, bool sho
 
 	if (p->at == AT_GIVES)
 		return TH_OK;
-	if (p->at != AT_NOTHING || l->fold.control.input_seq) {
+	if (p->at != AT_NOTHING || control_of(l)->input_seq) {
 		p->give_after = true;
 		return TH_OK;
 	}
@@ -460,12 +465,12 @@ enum th_code th_driver_give(struct th_driver *d, struct th_handle h, struct th_s
 
 	if (!l)
 		return th_fail(err, TH_ENOENT, "no such session is open");
-	if (!l->fold.control.taken)
+	if (!control_of(l)->taken)
 		return th_fail(err, TH_EPROTO, "nobody has taken over");
 	if (note.len > TH_NOTE_MAX)
 		return th_fail(err, TH_ELIMIT, "a note has at most %d bytes", TH_NOTE_MAX);
 	p = person_of(l);
-	if (p->at != AT_NOTHING || l->fold.control.input_seq)
+	if (p->at != AT_NOTHING || control_of(l)->input_seq)
 		return th_fail(err, TH_EBUSY, "an input is under way");
 	th_arena_reset(&p->memory);
 	p->by = th_arena_str(&p->memory, by);
@@ -478,7 +483,7 @@ void th_live_person_done(struct th_live *l, struct th_ticket t, const struct th_
 	struct th_takeover *p = person_of(l);
 	struct th_err err;
 
-	if (t.part == PART_INPUT && t.seq == l->fold.control.input_seq) {
+	if (t.part == PART_INPUT && t.seq == control_of(l)->input_seq) {
 		input_over(l, r);
 	} else if (t.part == PART_LOOK && p->at == AT_LOOK && t.seq == p->count) {
 		answer(p, r);

@@ -105,7 +105,7 @@ static void write_verdict(struct th_live *l, struct th_judging *j, const struct 
 {
 	struct th_buf usage TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_ev_verdict d = {
-		.round = l->fold.judge.given + 1,
+		.round = l->fold.judge->given + 1,
 		.complete = !failed && j->complete,
 		.score = failed ? 0 : j->score,
 		.failed = failed ? th_str_of(failed->msg) : TH_STR(""),
@@ -237,7 +237,7 @@ void th_live_judge(struct th_live *l)
 void th_live_judge_correct(struct th_live *l)
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JUDGE_TEXT_MAX + TH_KIB);
-	struct th_str missing = th_buf_str(&l->fold.judge.missing);
+	struct th_str missing = th_buf_str(&l->fold.judge->missing);
 	struct th_err err;
 
 	th_buf_add_cstr(&text, "The task is not done yet.");

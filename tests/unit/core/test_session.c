@@ -949,6 +949,22 @@ static void test_the_next_request_must_fit(void **unused)
 	}
 }
 
+/* Ten thousand wait at once: what few of them have is made when it is first needed. */
+static void test_a_session_is_small(void **unused)
+{
+	struct story st;
+
+	(void)unused;
+	begin(&st, "\"turns\":5");
+	assert_in_range(sizeof(st.s), 1, 1400);
+	assert_null(st.s.judge);
+	assert_null(st.s.control);
+	assert_null(st.s.totals.side);
+	assert_null(st.s.fallback_prices);
+	assert_false(th_session_control(&st.s)->taken);
+	th_session_deinit(&st.s);
+}
+
 static void test_money_is_reserved(void **unused)
 {
 	for (int more = 0; more <= 1; more++) {
@@ -1470,6 +1486,7 @@ int main(void)
 		cmocka_unit_test(test_what_it_took_is_said),
 		cmocka_unit_test(test_safety_checks_always_ask),
 		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_a_session_is_small),
 		cmocka_unit_test(test_a_pause_is_no_budget),
 		cmocka_unit_test(test_cut_answers_fail),
 		cmocka_unit_test(test_calls_of_cut_answers),

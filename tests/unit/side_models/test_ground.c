@@ -142,7 +142,10 @@ static void restart(struct paper *w)
 
 static const struct th_side_usage *side_of(struct paper *w)
 {
-	return &th_driver_session(w->driver, w->h)->totals.side[TH_SIDE_GROUNDER];
+	static const struct th_side_usage none;
+	const struct th_side_usage *side = th_driver_session(w->driver, w->h)->totals.side;
+
+	return side ? &side[TH_SIDE_GROUNDER] : &none;
 }
 
 static const char *last_of(const struct paper *w, enum th_event_kind kind)
