@@ -110,7 +110,7 @@ static void not_kept(struct th_response *p)
 	if (p->store || !p->hub)
 		return;
 	if (p->socket)
-		p->hub->keeper = p->over_ctx;
+		p->hub->keeper = p->keeper;
 	else
 		p->hub->doomed = true;
 }
@@ -325,6 +325,8 @@ static void on_note(struct th_listener *l, const struct thole_note *note)
 	if (p->empty && p->reply.status == TH_REPLY_RUNNING)
 		p->reply.status = TH_REPLY_COMPLETED;
 	th_response_started(p);
+	if (strcmp(thole_note_name(note), "message") == 0)
+		th_response_steered(p);
 	tell_items(p);
 	if (p->reply.status != TH_REPLY_RUNNING)
 		finish(p);

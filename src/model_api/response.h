@@ -75,9 +75,14 @@ struct th_response {
 	char *items;                            /* that its session is still to get; or NULL */
 	char *stays, *summary;                  /* of a compaction; or NULL */
 	void (*on_over)(struct th_response *p); /* it ends; may be NULL */
+	/* What was said to it while it was under way is written; of a socket alone. */
+	void (*on_steered)(struct th_response *p);
 	void *over_ctx;
-	char *echo;       /* the members of its request that its object repeats */
-	char **functions; /* the client's */
+	const void *keeper;    /* of a socket: what its session is kept for when it is not stored */
+	const char *stream_id; /* of a socket: its events name it; as long as that; may be empty */
+	size_t steers;         /* said to it and not written yet */
+	char *echo;            /* the members of its request that its object repeats */
+	char **functions;      /* the client's */
 	size_t function_count;
 	uint64_t after; /* its events come behind this one */
 	bool stream, background, store, began, over, socket;

@@ -20,6 +20,20 @@ void th_response_listen(struct th_response *p, struct th_hub *h);
 void th_response_started(struct th_response *p);
 bool th_response_caught_up(struct th_response *p);
 
+/* ---- response_socket.c ---- */
+
+/* The server ends: sockets that have nothing to do are closed, the others after that. */
+void th_v1_sockets_finish(struct th_server *server);
+
+/* ---- response_steer.c ---- */
+
+struct th_response_fault;
+
+/* Says the input of a response.steer to it; on_steered is called when that is written, and on_over
+ * before that where it is over first.  False: `fault` says why not. */
+bool th_response_steer(struct th_response *p, struct th_str body, struct th_response_fault *fault);
+void th_response_steered(struct th_response *p); /* a message was written */
+
 /* ---- response_make.c ---- */
 
 struct th_response_fault {
@@ -39,8 +53,12 @@ struct th_order {
 	bool socket;              /* over a WebSocket, where the body is a message */
 	struct th_stored *before; /* what previous_response_id names; NULL: nothing that is there */
 	const struct thole_error *lost; /* why that could not be read; NULL: it could */
+	/* As in the response. */
 	void (*on_over)(struct th_response *p);
+	void (*on_steered)(struct th_response *p);
 	void *over_ctx;
+	const void *keeper;
+	const char *stream_id;
 };
 
 /* As it says, of `access`, whose answer it will be.  False: `fault` says why, and nothing was

@@ -282,7 +282,10 @@ bool th_response_make(struct th_access *a, const struct th_order *order, struct 
 				     .socket = order->socket,
 				     .skip = -1,
 				     .on_over = order->on_over,
-				     .over_ctx = order->over_ctx };
+				     .on_steered = order->on_steered,
+				     .over_ctx = order->over_ctx,
+				     .keeper = order->keeper,
+				     .stream_id = order->stream_id };
 	th_buf_init(&m.p->shown.text, TH_ANSWER_MAX);
 	good = read_body(&m, order->body) && check_supported(&m) && th_making_put_echo(&m) &&
 	       th_making_read_items(&m);

@@ -112,6 +112,8 @@ static struct th_jw frame(struct th_response *p, struct th_buf *out, const char 
 	th_jw_object(&w);
 	th_jw_kstr(&w, "type", th_str_of(type));
 	th_jw_kint(&w, "sequence_number", p->sequence);
+	if (p->stream_id && p->stream_id[0])
+		th_jw_kstr(&w, "stream_id", th_str_of(p->stream_id));
 	return w;
 }
 

@@ -79,4 +79,5 @@ const struct th_service th_service_models = {
 	.routes = routes,
 	.doc = th_models_doc,
 	.session_of = session_of,
+	.finish = th_v1_sockets_finish,
 };

@@ -127,6 +127,7 @@ struct th_server {
 	size_t files_job_count;
 	struct th_change *changes; /* forks and deletions under way */
 	struct th_response *talks; /* those under way that are of conversations */
+	struct th_lanes *lanes;    /* WebSockets of /v1/responses */
 	uint64_t started_ms, stamped_ms;
 	int64_t began_ms;                /* by the wall clock */
 	struct th_access *callers;       /* requests under way of those who have a token */

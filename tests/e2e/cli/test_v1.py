@@ -95,6 +95,11 @@ class Face(serving.Served):
         body.setdefault("model", "gpt-5.4")
         return self.good_call("POST", "/v1/responses", body, status=status)
 
+    def log_of(self, response):
+        digits = response["id"].split("_")[1]
+        name = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+        return self.good_call("GET", "/api/sessions/%s/events" % name)["events"]
+
     def frames(self, path, body, who="alice"):
         answer = self.call("POST", path, dict(body, stream=True), who=who)
         self.assertEqual(answer.status, 200, answer)
@@ -350,11 +355,6 @@ class Responses(Face):
         four = self.respond(model="worker", input=[word], previous_response_id=three["id"])
         self.assertEqual((four["output"][0]["status"], four["output"][-1]["content"][0]["text"]), ("failed", "Not then."))
         self.assertIn("Not now.", four["output"][0]["error"])
-
-    def log_of(self, response):
-        digits = response["id"].split("_")[1]
-        name = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
-        return self.good_call("GET", "/api/sessions/%s/events" % name)["events"]
 
     def test_references_to_items(self):
         self.begin([{"text": "Not asked."}], [{"text": "Again."}])

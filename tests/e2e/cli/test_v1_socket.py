@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Responses API over a WebSocket of thole serve: lanes, and what is said to a response that is under way."""
+
+import json
+import unittest
+import uuid
+
+import serving
+import test_v1
+import websocket
+
+WAIT = test_v1.shell("until test -e go; do sleep 0.02; done")
+
+
+class Sockets(test_v1.Face):
+    def begin_waiting(self, *turns):
+        self.begin([WAIT], *turns, agents=[("worker", "name: worker\ntools: [shell]\n")])
+        self.open()
+
+    def open(self):
+        self.wire = websocket.Socket(self.port, "/v1/responses", serving.TOKENS["alice"])
+        self.addCleanup(self.wire.close)
+
+    def ask(self, model="worker", **more):
+        self.wire.send(dict({"type": "response.create", "model": model, "input": "Begin."}, **more))
+
+    def waits(self):
+        """The id of the response of this socket whose command has begun."""
+        made = self.wire.until(lambda m: m["type"] == "response.created")["response"]["id"]
+        self.wait_for(lambda: any(e["kind"] == "intent" for e in self.log_of({"id": made})))
+        return made
+
+    def let_go(self, response):
+        (self.work / str(uuid.UUID(response.split("_")[1])) / "go").write_text("")
+
+    def steer(self, response, said, **more):
+        self.wire.send(dict({"type": "response.steer", "previous_response_id": response, "input": said}, **more))
+        return self.wire.until(lambda m: m["type"].startswith("response.steer."))
+
+    def test_lanes_run_beside_each_other(self):
+        self.begin_waiting([{"text": "Done."}], [{"text": "Again."}])
+        self.ask(stream_id="a")
+        first = self.waits()
+        self.ask(stream_id="a", previous_response_id=first, input="More.")  # waits for the one before it
+        self.ask(stream_id="b", generate=False)
+        self.ask(generate=False)
+        for lane in ("b", None):
+            told = self.wire.until(lambda m: m["type"] == "response.completed")
+            self.assertEqual((told.get("stream_id"), told["response"]["output"]), (lane, []))
+        self.let_go(first)
+        seen = []
+        while sum(m["type"] == "response.completed" for m in seen) < 2:
+            seen.append(self.wire.receive())
+        self.assertEqual({m["stream_id"] for m in seen}, {"a"})
+        self.assertEqual([m["response"]["output"][-1]["content"][0]["text"] for m in seen if m["type"] == "response.completed"], ["Done.", "Again."])
+        numbers = [m["sequence_number"] for m in seen]
+        self.assertEqual(numbers[-1], numbers[numbers.index(0):][-1])
+
+    def test_a_response_of_another_lane_is_gone_on_from(self):
+        """Also when it is not stored; and who fails to go on has it no more."""
+        self.begin([{"text": "One."}], [{"text": "Two."}])
+        self.open()
+        done = lambda: self.wire.until(lambda m: m["type"] in ("response.completed", "error"))
+        self.ask("gpt-5.4", stream_id="a", store=False)
+        one = done()["response"]["id"]
+        self.ask("gpt-5.4", stream_id="b", store=False, previous_response_id=one)
+        self.assertEqual(done()["response"]["output"][-1]["content"][0]["text"], "Two.")
+        self.ask("gpt-5.4", stream_id="b", store=False, previous_response_id=one,
+                 input=[{"type": "function_call_output", "call_id": "call_missing", "output": "x"}])
+        failed = done()
+        self.assertEqual((failed["status"], failed["stream_id"]), (400, "b"))
+        self.ask("gpt-5.4", stream_id="b", store=False, previous_response_id=one)
+        self.assertEqual(done()["error"]["code"], "previous_response_not_found")
+
+    def test_something_is_said_to_one_that_is_under_way(self):
+        self.begin_waiting([{"text": "Stopped."}])
+        self.ask(stream_id="a")
+        one = self.waits()
+        for said, why in ((None, "invalid_input"), ([], "invalid_input"), ("", "invalid_input"), ([{"role": "assistant", "content": "x"}], "invalid_input"),
+                          ([{"role": "user", "content": [{"type": "input_image", "image_url": "data:,"}]}], "invalid_input")):
+            failed = self.steer(one, said)
+            self.assertEqual((failed["type"], failed["error"]["code"]), ("response.steer.failed", why), said)
+        told = self.steer(one, [{"role": "user", "content": "Stop at"}, {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "three."}]}])
+        self.assertEqual(told, {"type": "response.steer.accepted", "stream_id": "a", "previous_response_id": one})
+        self.let_go(one)
+        over = self.wire.until(lambda m: m["type"] == "response.completed")
+        self.assertEqual((over["response"]["id"], over["response"]["output"][-1]["content"][0]["text"]), (one, "Stopped."))
+        self.assertIn("Stop at\\nthree.", json.dumps(self.sent()["input"]))
+        said, = [e for e in self.log_of({"id": one}) if e["kind"] == "message"]
+        self.assertEqual(said["data"]["content"], "Stop at\nthree.")
+        self.assertEqual(self.good_call("GET", "/v1/responses/" + one)["output"], over["response"]["output"])
+        for response, why in ((one, "response_already_completed"), ("resp_none", "response_not_found"), (None, "response_not_found")):
+            self.assertEqual(self.steer(response, "x")["error"]["code"], why)
+
+    def test_how_many_lanes(self):
+        """TH_SERVE_LANES_MAX that work; of others the one goes that was used least lately."""
+        self.begin()
+        self.open()
+        for n in range(17):
+            self.ask("gpt-5.4", stream_id="s%d" % n, generate=False)
+            self.assertEqual(self.wire.until(lambda m: m["type"] in ("response.completed", "error"))["type"], "response.completed")
+        self.assertEqual(self.end_http(), 0)
+        self.assertEqual(self.wire.receive(), 1001)
+        with test_v1.socket_of_nobody() as model:
+            self.env["OPENAI_BASE_URL"] = "http://127.0.0.1:%d/v1" % model.getsockname()[1]
+            self.serve_http("--workspaces", self.work)
+            self.open()
+            for n in range(17):
+                self.ask("gpt-5.4", stream_id="s%d" % n)
+            refused = self.wire.until(lambda m: m["type"] == "error")
+            self.assertEqual((refused["status"], refused["stream_id"], refused["error"]["code"]), (429, "s16", "rate_limit_exceeded"))
+            self.assertIn("streams", refused["error"]["message"])
+
+    def test_names_of_lanes(self):
+        self.begin()
+        self.open()
+        for name, good in (("é" * 32, True), ("x" * 65, False), ("", False), (5, False), ("a\0b", False), ({}, False)):
+            self.ask("gpt-5.4", stream_id=name, generate=False)
+            said = self.wire.until(lambda m: m["type"] in ("response.completed", "error"))
+            self.assertEqual((said["type"], said.get("stream_id")), ("response.completed", name) if good else ("error", None))
+
+
+if __name__ == "__main__":
+    unittest.main()
