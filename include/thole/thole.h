@@ -923,6 +923,13 @@ TH_API int thole_runtime_items_start(struct thole_runtime *rt, const char *sessi
 				     int64_t first, size_t count, uint64_t to, thole_line_fn *fn,
 				     thole_done_fn *done, void *ctx, struct thole_reading **ret,
 				     struct thole_error *err);
+/* The same of all of them, as {"next", "items": [{"number", "item"}, …]}.  No other item of the
+ * session ever has that number, whatever is taken out of its history or stands for a part of it;
+ * `next` is above all of them. */
+TH_API int thole_runtime_numbered_items_start(struct thole_runtime *rt, const char *session_id,
+					      uint64_t to, thole_line_fn *fn, thole_done_fn *done,
+					      void *ctx, struct thole_reading **ret,
+					      struct thole_error *err);
 TH_API void thole_reading_free(struct thole_reading *reading); /* NULL is fine */
 
 /*

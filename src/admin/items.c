@@ -33,3 +33,29 @@ enum th_code th_items_read(struct th_store *store, struct th_str session_id, uin
 	th_transcript_deinit(&transcript);
 	return code ?: th_buf_check(out, "the session's items", err);
 }
+
+enum th_code th_items_read_numbered(struct th_store *store, struct th_str session_id,
+				    uint64_t to_seq, struct th_buf *out, struct th_err *err)
+{
+	struct th_jw w = th_jw(out);
+	struct th_transcript transcript;
+	enum th_code code;
+
+	th_transcript_init(&transcript, false);
+	code = store->kind->read(store, session_id, 1, to_seq, add, &transcript, err);
+	th_jw_object(&w);
+	th_jw_kint(&w, "next", (int64_t)transcript.numbers);
+	th_jw_name(&w, TH_STR("items"));
+	th_jw_array(&w);
+	for (size_t i = 0; !code && i < transcript.count; i++) {
+		th_jw_object(&w);
+		th_jw_kint(&w, "number", (int64_t)transcript.list[i].number);
+		th_jw_name(&w, TH_STR("item"));
+		th_transcript_print(&transcript.list[i], &w);
+		th_jw_object_end(&w);
+	}
+	th_jw_array_end(&w);
+	th_jw_object_end(&w);
+	th_transcript_deinit(&transcript);
+	return code ?: th_buf_check(out, "the session's items", err);
+}

@@ -17,5 +17,10 @@
 TH_NODISCARD enum th_code th_items_read(struct th_store *store, struct th_str session_id,
 					uint64_t to_seq, int64_t first, size_t count,
 					struct th_buf *out, struct th_err *err);
+/* The same of all, each as {"number", "item"}, in {"next", "items"}: no other item of the session
+ * ever has that number, whatever becomes of its history, and `next` is above all of them. */
+TH_NODISCARD enum th_code th_items_read_numbered(struct th_store *store, struct th_str session_id,
+						 uint64_t to_seq, struct th_buf *out,
+						 struct th_err *err);
 
 #endif

@@ -114,9 +114,18 @@ static enum th_code items_run(struct th_api_work *w, struct th_store *reads, str
 	return th_items_read(reads, th_str_of(s->id), s->to, s->first, s->count, out, err);
 }
 
-int thole_runtime_items_start(struct thole_runtime *rt, const char *session_id, int64_t first,
-			      size_t count, uint64_t to, thole_line_fn *fn, thole_done_fn *done,
-			      void *ctx, struct thole_reading **ret, struct thole_error *err)
+static enum th_code numbered_run(struct th_api_work *w, struct th_store *reads, struct th_buf *out,
+				 struct th_err *err)
+{
+	const struct session_work *s = TH_CONTAINER_OF(w, struct session_work, work);
+
+	return th_items_read_numbered(reads, th_str_of(s->id), s->to, out, err);
+}
+
+/* `how`: what is read of the items. */
+static int items_start(struct thole_runtime *rt, const char *session_id,
+		       const struct session_work *how, thole_line_fn *fn, thole_done_fn *done,
+		       void *ctx, struct thole_reading **ret, struct thole_error *err)
 {
 	struct session_work *w;
 	int code = check(rt, fn, done, err);
@@ -126,10 +135,31 @@ int thole_runtime_items_start(struct thole_runtime *rt, const char *session_id, 
 	if (code)
 		return code;
 	w = session_work_new(session_id, NULL);
-	w->work = (struct th_api_work){ .run = items_run, .free = session_work_free };
-	w->first = first;
-	w->count = count;
-	w->to = to;
+	w->work = (struct th_api_work){ .run = how->work.run, .free = session_work_free };
+	w->first = how->first;
+	w->count = how->count;
+	w->to = how->to;
 	return th_api_work_start(rt, th_runtime_long_reader(rt->rt), &w->work, fn, done, ctx, ret,
 				 err);
+}
+
+int thole_runtime_items_start(struct thole_runtime *rt, const char *session_id, int64_t first,
+			      size_t count, uint64_t to, thole_line_fn *fn, thole_done_fn *done,
+			      void *ctx, struct thole_reading **ret, struct thole_error *err)
+{
+	const struct session_work how = {
+		.work.run = items_run, .first = first, .count = count, .to = to
+	};
+
+	return items_start(rt, session_id, &how, fn, done, ctx, ret, err);
+}
+
+int thole_runtime_numbered_items_start(struct thole_runtime *rt, const char *session_id,
+				       uint64_t to, thole_line_fn *fn, thole_done_fn *done,
+				       void *ctx, struct thole_reading **ret,
+				       struct thole_error *err)
+{
+	const struct session_work how = { .work.run = numbered_run, .to = to };
+
+	return items_start(rt, session_id, &how, fn, done, ctx, ret, err);
 }

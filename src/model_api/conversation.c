@@ -136,6 +136,7 @@ bool th_conversation_begin(struct th_making *m, struct th_str name)
 	struct th_response *p = m->p;
 	struct th_stored d;
 	struct th_conversation place;
+	struct th_conversation_items places;
 	struct thole_error err;
 	enum th_stored_result look;
 	bool good;
@@ -157,6 +158,12 @@ bool th_conversation_begin(struct th_making *m, struct th_str name)
 		return th_response_fault(m->fault, 400, "invalid_value",
 					 "a conversation needs store to be true");
 	look = th_stored_get_last(&m->access->needs, m->access->user, place.head, &d, &err);
+	if (look == TH_STORED_FOUND) {
+		look = th_conversation_removed(&m->access->needs, m->access->user, &place, &places,
+					       &err);
+		if (look != TH_STORED_FOUND)
+			th_stored_deinit(&d);
+	}
 	if (look == TH_STORED_PENDING)
 		return th_making_pending(m);
 	if (look == TH_STORED_FAILED)
@@ -164,6 +171,7 @@ bool th_conversation_begin(struct th_making *m, struct th_str name)
 			   ? th_making_fault_api(m, &err)
 			   : th_response_fault(m->fault, 404, "conversation_not_found",
 					       "the conversation is not there any more");
+	m->places = &places;
 	m->fault->param = NULL;
 	snprintf(m->conversation, sizeof(m->conversation), "%s", place.name);
 	snprintf(p->conversation, sizeof(p->conversation), "%s", place.name);
@@ -172,6 +180,8 @@ bool th_conversation_begin(struct th_making *m, struct th_str name)
 	if (strcmp(place.head, place.first) == 0)
 		d.reply.status = TH_REPLY_COMPLETED; /* nothing was asked in it */
 	good = th_making_go_on(m, &d);
+	m->places = NULL;
+	th_conversation_items_deinit(&places);
 	th_stored_deinit(&d);
 	return good;
 }

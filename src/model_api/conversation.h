@@ -38,6 +38,43 @@ bool th_conversation_talks(const struct th_server *s, const char *name);
 /* Its newest session, open here and between two tasks.  NULL: as false. */
 struct th_hub *th_conversation_open(struct th_access *a, const struct th_conversation *p);
 
+/* ---- conversation_places.c ---- */
+
+/* What its items are called, and which of them were taken out. */
+struct th_conversation_items {
+	struct th_json_doc *row; /* of its newest session */
+	const struct th_json
+	    *names;              /* what that one's first items are called; NULL: their numbers */
+	struct th_json_doc *doc; /* the items; NULL: they were not read */
+	int64_t removed[TH_SERVE_REMOVED_ITEMS_MAX];
+	size_t removed_count;
+	bool is_due; /* some of them were taken out since its newest session began */
+};
+void th_conversation_items_deinit(struct th_conversation_items *p);
+/* Lines of a log that say something of the conversation itself. */
+enum th_take th_conversation_takes_notes(struct th_str line);
+/* All but the items. */
+enum th_stored_result th_conversation_removed(struct th_needs *n, const char *user,
+					      const struct th_conversation *of,
+					      struct th_conversation_items *ret,
+					      struct thole_error *err);
+/* And the items, as its newest session has them; `to`: up to this event; 0: all. */
+enum th_stored_result th_conversation_items_read(struct th_needs *n, const char *session,
+						 uint64_t to, struct th_conversation_items *p,
+						 struct thole_error *err);
+/* Over those that were not taken out. */
+struct th_json_iter th_conversation_iter(const struct th_conversation_items *p);
+bool th_conversation_next(const struct th_conversation_items *p, struct th_json_iter *it,
+			  const struct th_json **ret_item, int64_t *ret_name);
+/* The names of what goes with the item of that name, as a JSON list, and how many: a call goes with
+ * its result, a result with its call, and reasoning with what followed it. */
+size_t th_conversation_take_out(const struct th_conversation_items *p, int64_t name,
+				struct th_jw *w);
+/* What is left, for a session of its own; and the member of its metadata that says what they are
+ * called. */
+void th_conversation_put_rest(const struct th_conversation_items *p, struct th_jw *w,
+			      struct th_buf *names);
+
 /* ---- conversation_answers.c ---- */
 
 void th_conversation_answer(struct th_access *a, const char *name, int status);

@@ -7,14 +7,6 @@
 
 /* ---- what it says of itself ---- */
 
-static enum th_take takes_notes(struct th_str line)
-{
-	return th_str_is(th_json_raw_get(line, "kind"), "\"items_added\"") &&
-		       th_str_find(line, TH_STR("\"conversation\"")) >= 0
-		   ? TH_TAKE_YES
-		   : TH_TAKE_NO;
-}
-
 static void take_metadata(struct th_str line, struct th_buf *out)
 {
 	struct th_json_raw_iter it =
@@ -48,7 +40,7 @@ static void answer(struct th_access *a)
 		th_access_fail(a, 404, "conversation_not_found", "it is not there any more");
 	if (look != TH_STORED_FOUND)
 		return;
-	notes = th_need_log(&a->needs, p.first, a->user, 1, takes_notes);
+	notes = th_need_log(&a->needs, p.first, a->user, 1, th_conversation_takes_notes);
 	if (!notes)
 		return;
 	if (notes->err) {

@@ -5,43 +5,51 @@
 
 #include "model_api/conversation.h"
 
-/* Its items, as a list; NULL: it was answered, or the handler is called again. */
-static struct th_json_doc *read_items(struct th_access *a, const struct th_conversation *p)
+/* What its items are, and are called.  False: it was answered, or the handler is called again. */
+static bool read_items(struct th_access *a, const struct th_conversation *p,
+		       struct th_conversation_items *ret)
 {
-	const struct th_found *items = th_need_items(&a->needs, p->head, 0, 0, 0);
-	struct th_json_doc *doc = NULL;
+	struct thole_error err;
+	enum th_stored_result look = th_conversation_removed(&a->needs, a->user, p, ret, &err);
 
-	if (items && items->err)
-		th_access_error(a, items->err);
-	else if (items && th_json_parse(items->text, &doc, NULL) != TH_OK)
-		th_access_fail(a, 500, NULL, "the items are no JSON");
-	return doc;
+	if (look == TH_STORED_FOUND)
+		look = th_conversation_items_read(&a->needs, p->head, 0, ret, &err);
+	if (look == TH_STORED_FAILED)
+		th_access_error(a, &err);
+	return look == TH_STORED_FOUND;
 }
 
-static void list_items(const struct th_conversation *p, const struct th_json *items,
+static void name_item(const struct th_conversation *p, int64_t name, char ret[TH_LISTING_ID_MAX])
+{
+	snprintf(ret, TH_LISTING_ID_MAX, "item_%s_%lld", p->name + strlen(TH_CONVERSATION_PREFIX),
+		 (long long)name);
+}
+
+static void list_items(const struct th_conversation *p, const struct th_conversation_items *items,
 		       struct th_listing *list)
 {
-	struct th_json_iter it = th_json_iter(items);
-	char prefix[TH_LISTING_ID_MAX];
+	struct th_json_iter it = th_conversation_iter(items);
+	char id[TH_LISTING_ID_MAX];
+	const struct th_json *item;
+	int64_t name;
 
-	snprintf(prefix, sizeof(prefix), "item_%s", p->name + strlen(TH_CONVERSATION_PREFIX));
-	while (th_json_next(&it))
-		if (!th_conversation_note(it.val))
-			th_listing_add(list, it.val, prefix, true);
+	while (th_conversation_next(items, &it, &item, &name)) {
+		name_item(p, name, id);
+		th_listing_add_as(list, item, id);
+	}
 }
 
-/* Of the conversation of the first argument.  False: as NULL. */
+/* Of the conversation of the first argument.  False: as above. */
 static bool list_all(struct th_access *a, struct th_listing *list)
 {
-	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_conversation_items items = { 0 };
 	struct th_conversation p;
+	bool good = th_conversation_mine(a, &p) && read_items(a, &p, &items);
 
-	if (!th_conversation_mine(a, &p))
-		return false;
-	doc = read_items(a, &p);
-	if (doc)
-		list_items(&p, th_json_root(doc), list);
-	return doc != NULL;
+	if (good)
+		list_items(&p, &items, list);
+	th_conversation_items_deinit(&items);
+	return good;
 }
 
 void th_v1_conversation_items(struct th_access *a)
@@ -119,59 +127,76 @@ void th_v1_conversation_items_add(struct th_access *a)
 	th_conversation_answer_after(a, h, &how);
 }
 
-/* All items but one, those that only say something of the conversation among them. */
-static void put_rest(const struct th_json *items, size_t without, struct th_buf *out)
+/* The name of an item of the conversation by its id; -1: there is none. */
+static int64_t find_item(const struct th_conversation *p, const struct th_conversation_items *items,
+			 const char *wanted)
 {
-	struct th_json_iter it = th_json_iter(items);
-	struct th_jw w = th_jw(out);
-	size_t i = 0;
+	struct th_json_iter it = th_conversation_iter(items);
+	char id[TH_LISTING_ID_MAX];
+	const struct th_json *item;
+	int64_t name;
 
-	th_jw_array(&w);
-	while (th_json_next(&it))
-		if (th_conversation_note(it.val) || i++ != without)
-			th_jw_json(&w, it.val);
-	th_jw_array_end(&w);
+	while (th_conversation_next(items, &it, &item, &name)) {
+		name_item(p, name, id);
+		if (strcmp(id, wanted) == 0)
+			return name;
+	}
+	return -1;
 }
 
-/* The history of its newest session without one item; the log keeps it. */
+/* A note in the session that the conversation began as, of what goes with the item.  NULL: it was
+ * answered. */
+static bool put_note(struct th_access *a, const struct th_conversation *p,
+		     const struct th_conversation_items *items, struct th_buf *out)
+{
+	int64_t name = find_item(p, items, a->args[1]);
+	struct th_jw w = th_jw(out);
+	size_t count;
+
+	if (name < 0) {
+		th_access_fail(a, 404, "item_not_found", "the conversation has no such item");
+		return false;
+	}
+	th_jw_array(&w);
+	th_jw_object(&w);
+	th_jw_kstr(&w, "type", TH_STR("conversation"));
+	th_jw_name(&w, TH_STR("removed"));
+	count = th_conversation_take_out(items, name, &w);
+	th_jw_object_end(&w);
+	th_jw_array_end(&w);
+	if (items->removed_count + count <= TH_SERVE_REMOVED_ITEMS_MAX)
+		return true;
+	th_access_fail(a, 413, "limit", "at most %d items are taken out of one conversation",
+		       TH_SERVE_REMOVED_ITEMS_MAX);
+	return false;
+}
+
+/* It is listed no more, and the next response goes on without it; the log keeps it. */
 void th_v1_conversation_item_delete(struct th_access *a)
 {
-	struct th_buf rest TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
-	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct th_listing list TH_CLEANUP(th_listing_deinit) = TH_LISTING_INIT;
-	struct th_conversation_wait how = { .answer = th_conversation_answer_waited };
+	struct th_buf note TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_METADATA_MAX);
+	struct th_conversation_wait how = { .answer = th_conversation_answer_waited,
+					    .kind = "items_added" };
+	struct th_conversation_items items = { 0 };
+	struct th_conversation p, first;
 	struct thole_error err;
-	struct th_conversation p;
-	struct th_hub *h;
-	size_t at;
-	int code;
+	struct th_hub *h = NULL;
+	bool good;
 
 	if (!th_conversation_mine(a, &p))
 		return;
-	h = th_conversation_open(a, &p);
-	doc = h ? read_items(a, &p) : NULL;
-	if (!doc)
+	first = p;
+	snprintf(first.head, sizeof(first.head), "%s", p.first);
+	good = read_items(a, &p, &items) && (h = th_conversation_open(a, &first)) &&
+	       put_note(a, &p, &items, &note);
+	th_conversation_items_deinit(&items);
+	if (!good)
 		return;
-	list_items(&p, th_json_root(doc), &list);
-	at = th_listing_find(&list, th_str_of(a->args[1]));
-	if (at == list.count) {
-		th_access_fail(a, 404, "item_not_found", "the conversation has no such item");
-		return;
-	}
-	put_rest(th_json_root(doc), at, &rest);
-	if (rest.len > TH_MESSAGE_MAX) {
-		th_access_fail(a, 413, "limit", "what would be left is too long to be put again");
-		return;
-	}
-	code = thole_session_items_clear(h->session, &err);
-	if (!code && rest.len > 2)
-		code = thole_session_items_add(h->session, rest.ptr, false, &err);
-	if (code) {
+	if (thole_session_items_add(h->session, note.ptr, false, &err) != 0) {
 		th_access_error(a, &err);
 		return;
 	}
 	h->rested_ms = th_loop_now_ms(a->server->loop) ?: 1;
-	how.kind = rest.len > 2 ? "items_added" : "items_removed";
 	snprintf(how.name, sizeof(how.name), "%s", p.name);
 	th_conversation_answer_after(a, h, &how);
 }

@@ -9,6 +9,7 @@
 
 /* Of the metadata of sessions that are a conversation's. */
 #define TH_CONVERSATION_MEMBER "thole_conversation"
+#define TH_CONVERSATION_ITEMS_MEMBER "thole_conversation_items"
 
 struct th_making;
 

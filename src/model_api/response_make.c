@@ -275,6 +275,7 @@ bool th_response_make(struct th_access *a, const struct th_order *order, struct 
 	th_arena_init(&m.memory, 2 * TH_HTTP1_BODY_MAX);
 	th_buf_init(&m.echo, TH_METADATA_MAX);
 	th_buf_init(&m.said, TH_REQUEST_MAX);
+	th_buf_init(&m.names, TH_METADATA_MAX);
 	m.p = th_alloc(sizeof(*m.p));
 	*m.p = (struct th_response){ .server = a->server,
 				     .face = order->face,
@@ -318,6 +319,7 @@ bool th_response_make(struct th_access *a, const struct th_order *order, struct 
 	th_json_free(m.given);
 	th_buf_deinit(&m.echo);
 	th_buf_deinit(&m.said);
+	th_buf_deinit(&m.names);
 	th_arena_deinit(&m.memory);
 	return good;
 }

@@ -12,6 +12,8 @@
 
 #include "model_api/response_internal.h"
 
+struct th_conversation_items;
+
 struct th_making {
 	struct th_access *access;
 	struct th_server *server;
@@ -25,6 +27,8 @@ struct th_making {
 	struct th_buf said; /* what is said to the session, a JSON list of items */
 	char digest[TH_SHA256_HEX_SIZE + 1];
 	char conversation[TH_RESPONSE_NAME_MAX]; /* that it is of; may be empty */
+	struct th_conversation_items *places;    /* of that; NULL: it is of none */
+	struct th_buf names;                     /* its items' in a session of its own; or empty */
 	struct th_stored *before;                /* of the order, as `lost` */
 	const struct thole_error *lost;
 	struct th_response_fault *fault;

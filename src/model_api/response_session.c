@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "io/clock.h"
-#include "model_api/response_making.h"
+#include "model_api/conversation.h"
 
 /* ---- a session of its own ---- */
 
@@ -34,6 +34,8 @@ static void put_metadata(struct th_making *m, struct th_buf *out)
 		th_jw_kbool(&w, TH_KEEP_MEMBER, false);
 	if (m->conversation[0])
 		th_jw_kstr(&w, TH_CONVERSATION_MEMBER, th_str_of(m->conversation));
+	if (m->names.len)
+		th_jw_kraw(&w, TH_CONVERSATION_ITEMS_MEMBER, th_buf_str(&m->names));
 	th_jw_object_end(&w);
 }
 
@@ -140,27 +142,53 @@ static bool open_before(struct th_making *m, const struct th_stored *d, struct t
 	return true;
 }
 
-/* The items of the response before, and this request's, in a session of its own. */
-static bool begin_copy(struct th_making *m, const struct th_stored *d)
+static bool put_past(struct th_making *m, const struct th_found *items, struct th_jw *w)
 {
-	struct th_jw w = th_jw(&m->said);
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	const struct th_found *items =
-	    th_need_items(&m->access->needs, d->session, 0, 0, d->is_head ? 0 : d->reply.last_seq);
 	struct th_json_iter it;
 
 	if (!items)
 		return th_making_pending(m);
 	if (items->err)
 		return th_making_fault_api(m, items->err);
+	if (th_json_parse(items->text, &doc, NULL) != TH_OK)
+		return th_response_fault(m->fault, 500, NULL, "the items are no JSON");
+	it = th_json_iter(th_json_root(doc));
+	while (th_json_next(&it))
+		th_jw_json(w, it.val);
+	return true;
+}
+
+/* Of a conversation: they stay what they are called, and those that were taken out are not there.
+ */
+static bool put_places(struct th_making *m, const struct th_stored *d, uint64_t to, struct th_jw *w)
+{
+	struct th_err e = {};
+	struct thole_error err;
+	enum th_stored_result look =
+	    th_conversation_items_read(&m->access->needs, d->session, to, m->places, &err);
+
+	if (look == TH_STORED_PENDING)
+		return th_making_pending(m);
+	if (look == TH_STORED_FAILED)
+		return th_making_fault_api(m, &err);
+	th_conversation_put_rest(m->places, w, &m->names);
+	if (th_buf_check(&m->names, "what the conversation's items are called", &e) != TH_OK)
+		return th_response_fault(m->fault, 413, NULL, "%s", e.msg);
+	return true;
+}
+
+/* The items of the response before, and this request's, in a session of its own. */
+static bool begin_copy(struct th_making *m, const struct th_stored *d)
+{
+	uint64_t to = d->is_head ? 0 : d->reply.last_seq;
+	struct th_jw w = th_jw(&m->said);
+
 	th_jw_array(&w);
+	if (m->places ? !put_places(m, d, to, &w)
+		      : !put_past(m, th_need_items(&m->access->needs, d->session, 0, 0, to), &w))
+		return false;
 	th_making_put_instructions(m, &w);
-	if (th_json_parse(items->text, &doc, NULL) == TH_OK) {
-		it = th_json_iter(th_json_root(doc));
-		while (th_json_next(&it))
-			if (!th_conversation_note(it.val))
-				th_jw_json(&w, it.val);
-	}
 	th_making_put_items(m, &w);
 	th_jw_array_end(&w);
 	return begin_new(m);
@@ -335,7 +363,7 @@ bool th_making_go_on(struct th_making *m, struct th_stored *d)
 					 "the response before is not over yet");
 	if (d->reply.status == TH_REPLY_WAITING)
 		return go_on_decided(m, d);
-	if (!same || !d->is_head)
+	if (!same || !d->is_head || (m->places && m->places->is_due))
 		return begin_copy(m, d);
 	if (d->reply.status == TH_REPLY_PARKED)
 		return go_on_parked(m, d);

@@ -63,6 +63,7 @@ static bool session_of(struct th_access *a, char ret[static TH_SESSION_ID_MAX + 
 {
 	struct th_str path = th_str_of(a->route->path), name = th_str_of(a->args[0]);
 	bool one = th_str_is(path, "/v1/conversations/{id}");
+	bool first = strcmp(a->route->method, one ? "POST" : "DELETE") == 0;
 
 	if (th_str_starts(path, TH_STR("/v1/responses/{id}")))
 		return th_response_session_of(name, ret);
@@ -71,7 +72,7 @@ static bool session_of(struct th_access *a, char ret[static TH_SESSION_ID_MAX + 
 	if (one && strcmp(a->route->method, "GET") == 0)
 		return false; /* it is read out of the store */
 	return th_str_starts(path, TH_STR("/v1/conversations/{id}")) &&
-	       conversation_of(a, name, one && strcmp(a->route->method, "POST") == 0, ret);
+	       conversation_of(a, name, first, ret);
 }
 
 const struct th_service th_service_models = {

@@ -26,20 +26,16 @@ static void put_text(struct th_jw *w, bool theirs, struct th_str text)
 	th_jw_array_end(w);
 }
 
-void th_listing_add(struct th_listing *l, const struct th_json *item, const char *prefix,
-		    bool renamed)
+static void add(struct th_listing *l, const struct th_json *item, struct th_str id)
 {
 	struct th_jw w = th_jw(&l->text);
 	struct th_json_iter it = th_json_iter(item);
 	bool theirs = th_str_is(th_json_get_str(item, "role"), "assistant");
-	struct th_str id = th_json_get_str(item, "id");
-	char made[TH_LISTING_ID_MAX + 24];
 
-	snprintf(made, sizeof(made), "%s_%zu", prefix, l->count);
 	l->at = th_realloc(l->at, (l->count + 1) * sizeof(*l->at));
 	l->at[l->count++] = l->text.len;
 	th_jw_object(&w);
-	th_jw_kstr(&w, "id", renamed || !id.len ? th_str_of(made) : id);
+	th_jw_kstr(&w, "id", id);
 	if (!th_json_get_str(item, "type").len)
 		th_jw_kstr(&w, "type", TH_STR("message"));
 	if (!th_json_get_str(item, "status").len)
@@ -55,6 +51,21 @@ void th_listing_add(struct th_listing *l, const struct th_json *item, const char
 	}
 	th_jw_object_end(&w);
 	th_buf_add_char(&l->text, '\0');
+}
+
+void th_listing_add(struct th_listing *l, const struct th_json *item, const char *prefix,
+		    bool renamed)
+{
+	struct th_str id = th_json_get_str(item, "id");
+	char made[TH_LISTING_ID_MAX + 24];
+
+	snprintf(made, sizeof(made), "%s_%zu", prefix, l->count);
+	add(l, item, renamed || !id.len ? th_str_of(made) : id);
+}
+
+void th_listing_add_as(struct th_listing *l, const struct th_json *item, const char *id)
+{
+	add(l, item, th_str_of(id));
 }
 
 struct th_str th_listing_get(const struct th_listing *l, size_t i)

@@ -25,6 +25,8 @@ void th_listing_deinit(struct th_listing *l);
 /* Adds one, with its own id, or PREFIX_<its place> where it has none, or `renamed`. */
 void th_listing_add(struct th_listing *l, const struct th_json *item, const char *prefix,
 		    bool renamed);
+/* With this id. */
+void th_listing_add_as(struct th_listing *l, const struct th_json *item, const char *id);
 struct th_str th_listing_get(const struct th_listing *l, size_t i);
 /* Its place by its id; `count`: there is none. */
 size_t th_listing_find(const struct th_listing *l, struct th_str id);

@@ -113,6 +113,10 @@ const struct th_found *th_need_begun(struct th_need *n, int code)
 		th_server_kick(n->needs->server);
 		return NULL;
 	}
+	if (code == THOLE_EBUSY) { /* too many reads wait: it may be asked again soon */
+		code = THOLE_ENOMEM;
+		n->err.code = code;
+	}
 	th_need_over(n, code, NULL);
 	return &n->answer;
 }
@@ -203,4 +207,20 @@ const struct th_found *th_need_items(struct th_needs *needs, const char *id, int
 	return th_need_begun(n,
 			     thole_runtime_items_start(needs->server->rt, id, first, count, to,
 						       on_line, on_items, n, &n->reading, &n->err));
+}
+
+const struct th_found *th_need_numbered_items(struct th_needs *needs, const char *id, uint64_t to)
+{
+	const char *options[] = { id, NULL };
+	struct th_buf key = th_need_key("numbered", options);
+	struct th_need *n;
+
+	th_buf_printf(&key, " %llu", (unsigned long long)to);
+	n = th_need_find(needs, &key);
+	if (n)
+		return th_need_answer(n);
+	n = th_need_new(needs, &key, sizeof(struct th_need));
+	return th_need_begun(n,
+			     thole_runtime_numbered_items_start(needs->server->rt, id, to, on_line,
+								on_done, n, &n->reading, &n->err));
 }

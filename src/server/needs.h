@@ -43,6 +43,8 @@ const struct th_found *th_need_waiting(struct th_needs *n, const char *user, con
 /* Of a session that is not written yet: an empty list. */
 const struct th_found *th_need_items(struct th_needs *n, const char *id, int64_t first,
 				     size_t count, uint64_t to);
+/* All of a session that is written, with their numbers: thole_runtime_numbered_items_start. */
+const struct th_found *th_need_numbered_items(struct th_needs *n, const char *id, uint64_t to);
 
 /*
  * Lines of its log from event `from` on, a newline behind each.  What is told of the session

@@ -40,6 +40,7 @@ static void add_result(struct th_transcript *p, uint64_t seq, struct th_str data
 	call = th_transcript_call_of(p, id);
 	*to = (struct th_transcript_item){
 		.seq = seq,
+		.number = to->number,
 		.kind = TH_TRANSCRIPT_RESULT,
 		.index = mine >= p->answer_at ? mine - p->answer_at : 0,
 		.call_id = th_transcript_hold(p, id),
@@ -156,6 +157,7 @@ static void add_final(struct th_transcript *p, uint64_t seq, struct th_str data,
 	if (!to)
 		return;
 	*to = (struct th_transcript_item){ .seq = seq,
+					   .number = to->number,
 					   .kind = TH_TRANSCRIPT_MESSAGE,
 					   .role = TH_STR("assistant"),
 					   .content = th_transcript_hold(
@@ -245,6 +247,7 @@ enum th_code th_transcript_add(struct th_transcript *p, const struct th_event *e
 		if (to)
 			*to = (struct th_transcript_item){
 				.seq = ev->seq,
+				.number = to->number,
 				.kind = TH_TRANSCRIPT_MESSAGE,
 				.role = th_transcript_hold(p, th_json_get_str(v, "role")),
 				.content =

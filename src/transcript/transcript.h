@@ -34,6 +34,7 @@ struct th_transcript_who {
 struct th_transcript_item {
 	uint64_t seq; /* event, and which of its items; {0, 0}: of no event */
 	size_t index;
+	uint64_t number; /* no other item of this transcript ever has it */
 	enum th_transcript_kind kind;
 	struct th_str role, content;  /* MESSAGE: content is JSON */
 	struct th_str item;           /* OUTPUT: verbatim; RESULT: the call's item, or empty */
@@ -54,6 +55,7 @@ struct th_transcript {
 	struct th_arena memory;
 	struct th_transcript_item *list;
 	size_t count, cap;
+	uint64_t numbers;      /* how many items there ever were */
 	uint64_t task_seq;     /* what began the task under way, */
 	size_t task_at;        /* and the items before it; see th_transcript_limit */
 	size_t run_at;         /* where what the task brought begins; SIZE_MAX: nothing yet */

@@ -57,7 +57,7 @@ struct th_transcript_item *th_transcript_insert(struct th_transcript *p, size_t 
 	}
 	memmove(&p->list[at + 1], &p->list[at], (p->count - at) * sizeof(*p->list));
 	p->count++;
-	p->list[at] = (struct th_transcript_item){ 0 };
+	p->list[at] = (struct th_transcript_item){ .number = p->numbers++ };
 	return &p->list[at];
 }
 
@@ -143,9 +143,11 @@ void th_transcript_fill(struct th_transcript *p, struct th_transcript_item *to,
 			const struct th_json *v, struct th_str raw)
 {
 	struct th_str type = th_json_get_str(v, "type"), role = th_json_get_str(v, "role");
-	size_t seq = to->seq, index = to->index;
+	const struct th_transcript_item place = *to;
 
-	*to = (struct th_transcript_item){ .seq = seq, .index = index };
+	*to = (struct th_transcript_item){ .seq = place.seq,
+					   .index = place.index,
+					   .number = place.number };
 	if (is_said(type, role)) {
 		to->kind = TH_TRANSCRIPT_MESSAGE;
 		to->role = th_transcript_hold(p, role);

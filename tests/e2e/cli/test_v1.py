@@ -289,6 +289,15 @@ class Responses(Face):
             for more in bodies:
                 body = dict({"model": "gpt-5.4", "max_tokens": 100, "messages": [{"role": "user", "content": "x"}]}, **more)
                 self.assertEqual(self.good_call("POST", path, body, status=400)["error"]["type"], "invalid_request_error", more)
+        # What nobody would do is said; what only helps, or is not known, is passed over.
+        for kind in ("computer", "computer_use_preview", "shell", "local_shell", "apply_patch", "mcp", "file_search", "code_interpreter"):
+            wrong = self.respond(status=400, input="x", tools=[WEATHER, {"type": kind}])["error"]
+            self.assertEqual((wrong["param"], "'%s'" % kind in wrong["message"]), ("tools", True), wrong)
+        for kind in ("bash_20250124", "computer_20250124", "text_editor_20250728", "memory_20250818", "code_execution_20250825"):
+            body = {"model": "gpt-5.4", "max_tokens": 100, "messages": [{"role": "user", "content": "x"}], "tools": [{"type": kind, "name": "x"}]}
+            self.assertIn("'%s'" % kind, self.good_call("POST", "/v1/messages", body, status=400)["error"]["message"])
+        passed = self.respond(input="Well?", tools=[{"type": "web_search"}, {"type": "namespace", "name": "n", "tools": []}, {"type": "acme:new"}])
+        self.assertEqual((passed["status"], passed["tools"]), ("completed", []))
         # A picture of the store is named by nobody, and one that is none is no session's end.
         for part in ({"type": "image", "blob": "0" * 64, "media_type": "image/png"}, {"type": "image"}):
             item = {"role": "user", "content": [part]}
@@ -402,6 +411,99 @@ class Responses(Face):
         self.assertEqual(self.good_call("DELETE", path)["object"], "conversation.deleted")
         for gone in (path, "/v1/responses/" + one["id"], "/v1/responses/" + three["id"]):
             self.assertEqual(self.call("GET", gone).status, 404)
+
+    def items_of(self, made, **query):
+        path = "/v1/conversations/%s/items?order=asc&limit=100" % made["id"]
+        return self.good_call("GET", path)["data"]
+
+    def test_what_the_items_of_a_conversation_are_called(self):
+        """The same for good, in every session that it goes on in; and what is taken out stays out."""
+        self.begin([{"text": "One."}], [{"text": "Two."}], [{"text": "Three."}], [{"text": "Four."}])
+        made = self.good_call("POST", "/v1/conversations", {"items": [{"role": "user", "content": "Count with me."}, {"role": "user", "content": "Loudly."}]})
+        path = "/v1/conversations/" + made["id"]
+        ids, texts = {}, lambda: [i["content"][0]["text"] for i in self.items_of(made)]
+
+        def look():
+            """No item is called otherwise than before, and none as another was."""
+            for item in self.items_of(made):
+                self.assertEqual(ids.setdefault(item["id"], item["content"][0]["text"]), item["content"][0]["text"])
+                self.assertEqual(self.good_call("GET", path + "/items/" + item["id"]), item)
+            return [i["id"] for i in self.items_of(made)]
+
+        def remove(at):
+            gone = look()[at]
+            self.assertEqual(self.good_call("DELETE", path + "/items/" + gone)["id"], made["id"])
+            self.assertNotIn(gone, look())
+            for method in ("GET", "DELETE"):
+                self.assertEqual(self.call(method, path + "/items/" + gone).status, 404)
+            return gone
+
+        self.assertEqual(len(look()), 2)
+        one = self.respond(input="Begin.", conversation=made["id"])
+        self.assertEqual(texts(), ["Count with me.", "Loudly.", "Begin.", "One."])
+        remove(1)
+        look()
+        two = self.respond(input="Next.", conversation=made["id"])
+        self.assertNotEqual(two["id"].rsplit("_", 1)[0], one["id"].rsplit("_", 1)[0], "it goes on without what was taken out")
+        self.assertEqual(texts(), ["Count with me.", "Begin.", "One.", "Next.", "Two."])
+        self.assertNotIn("Loudly.", json.dumps(self.sent()["input"]))
+        last = remove(-1)  # what it was called is never another one's
+        self.good_call("POST", path + "/items", {"items": [{"role": "assistant", "content": "Two, or so."}]})
+        self.assertNotIn(last, look())
+        self.end_http(9)
+        self.serve_http("--agents", self.folder / "agents", "--workspaces", self.work)
+        three = self.respond(input="Next.", conversation=made["id"], instructions="Shout.")
+        self.assertNotEqual(three["id"].rsplit("_", 1)[0], two["id"].rsplit("_", 1)[0])
+        look()
+        self.assertEqual(texts(), ["Count with me.", "Begin.", "One.", "Next.", "Two, or so.", "Next.", "Three."])
+        four = self.respond(input="More.", conversation=made["id"], instructions="Shout.", status=200)
+        self.assertEqual(four["id"].rsplit("_", 1)[0], three["id"].rsplit("_", 1)[0], "nothing was taken out since: the same session goes on")
+        self.assertEqual(len(look()) + 2, len(ids))
+        self.assertEqual(self.call("DELETE", path + "/items/" + look()[0], who="bob").status, 404)
+
+    def test_what_goes_with_an_item_of_a_conversation(self):
+        """A call with its result, and reasoning with what it was about: no model takes the one without the other."""
+        self.begin([{"reasoning": "Hm."}, CALL], [{"text": "Rain."}], [{"text": "So it is."}])
+        made = self.good_call("POST", "/v1/conversations", {})
+        path = "/v1/conversations/%s/items/" % made["id"]
+        one = self.respond(input="Oslo?", tools=[WEATHER], conversation=made["id"], include=["reasoning.encrypted_content"])
+        call = one["output"][-1]
+        self.respond(input=[{"type": "function_call_output", "call_id": call["call_id"], "output": "rain"}], tools=[WEATHER], conversation=made["id"],
+                     include=["reasoning.encrypted_content"])
+        kinds = [i["type"] for i in self.items_of(made)]
+        self.assertEqual(kinds, ["message", "reasoning", "function_call", "function_call_output", "message"])
+        self.good_call("DELETE", path + self.items_of(made)[3]["id"])
+        self.assertEqual([i["type"] for i in self.items_of(made)], ["message", "message"])
+        self.assertEqual(self.respond(input="And?", tools=[WEATHER], conversation=made["id"])["status"], "completed")
+        self.assertEqual([i["role"] for i in self.sent()["input"]], ["user", "assistant", "user"])
+
+    def test_reasoning_is_taken_out_of_a_conversation(self):
+        """What it was about stays, and goes to its provider without it."""
+        self.begin([{"reasoning": "Hm."}, {"text": "Rain."}], [{"text": "So it is."}])
+        made = self.good_call("POST", "/v1/conversations", {})
+        self.respond(input="Oslo?", conversation=made["id"], include=["reasoning.encrypted_content"])
+        thought = self.items_of(made)[1]
+        self.assertEqual(thought["type"], "reasoning")
+        self.good_call("DELETE", "/v1/conversations/%s/items/%s" % (made["id"], thought["id"]))
+        self.assertEqual(self.respond(input="And?", conversation=made["id"])["status"], "completed")
+        self.assertEqual([i.get("type") for i in self.sent()["input"]], ["message"] * 3)
+        self.assertNotIn("id", self.sent()["input"][1])
+
+    def test_so_many_items_are_taken_out_of_a_conversation(self):
+        """TH_SERVE_REMOVED_ITEMS_MAX."""
+        self.begin()
+        items = [{"role": "user", "content": "x"}] * 20
+        made = self.good_call("POST", "/v1/conversations", {})
+        path = "/v1/conversations/%s/items" % made["id"]
+        for _ in range(13):
+            self.good_call("POST", path, {"items": items})
+        page = lambda: self.good_call("GET", path + "?order=asc&limit=100")["data"]
+        listed = page()
+        for n in range(256):
+            listed = listed or page()
+            self.good_call("DELETE", path + "/" + listed.pop(0)["id"])
+        self.assertEqual(self.good_call("DELETE", path + "/" + page()[0]["id"], status=413)["error"]["code"], "limit")
+        self.assertEqual(len(page()), 4)
 
     def test_forms_of_what_is_asked(self):
         self.begin([{"text": '{"n": 1}'}], [{"custom_call": {"name": "note", "input": "free text"}}], [{"text": "Noted."}])

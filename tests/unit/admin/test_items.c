@@ -4,6 +4,8 @@
 
 #include "../store/lab.h"
 
+#include <stdlib.h>
+
 #include "base/json.h"
 #include "base/limits.h"
 
@@ -12,15 +14,14 @@ const struct lab_kind *lab_kind;
 #define MESSAGES 5 /* behind SESSION_CREATED */
 
 static struct th_store *store;
+static struct lab_log written;
 
 static int setup(void **state)
 {
-	struct lab_log log;
-
 	(void)state;
 	store = lab_open("memory:", NULL);
-	lab_log_init(&log, "s");
-	return lab_append_now(store, &log, 1 + MESSAGES) == TH_OK ? 0 : -1;
+	lab_log_init(&written, "s");
+	return lab_append_now(store, &written, 1 + MESSAGES) == TH_OK ? 0 : -1;
 }
 
 static int teardown(void **state)
@@ -84,6 +85,36 @@ static void parts_of_a_history(void **state)
 	th_json_free(all);
 }
 
+/* The newest is taken out, and what comes then has another number. */
+static void numbers(void **state)
+{
+	struct lab_append *a = th_alloc(sizeof(*a));
+	struct th_append append;
+	struct th_batch batch = { .appends = &append, .append_count = 1 };
+	struct th_buf out = TH_BUF_INIT(TH_MIB);
+	struct th_json_doc *doc = NULL;
+	const struct th_json *items;
+
+	(void)state;
+	lab_make(&written, 2, a, &append);
+	a->events[0].kind = TH_EV_ITEMS_REMOVED;
+	a->events[0].data = TH_STR("{\"count\":1}");
+	lab_rechain(&written, a, &append);
+	assert_int_equal(store->kind->commit_now(store, &batch, &lab_err), TH_OK);
+	assert_int_equal(th_items_read_numbered(store, TH_STR("s"), 0, &out, &lab_err), TH_OK);
+	assert_int_equal(th_json_parse(th_buf_str(&out), &doc, &lab_err), TH_OK);
+	items = th_json_get(th_json_root(doc), "items");
+	assert_int_equal(th_json_count(items), MESSAGES);
+	assert_int_equal(th_json_get_int(th_json_at(items, 0), "number", -1), 0);
+	assert_int_equal(th_json_get_int(th_json_at(items, MESSAGES - 2), "number", -1),
+			 MESSAGES - 2);
+	assert_int_equal(th_json_get_int(th_json_at(items, MESSAGES - 1), "number", -1), MESSAGES);
+	assert_int_equal(th_json_get_int(th_json_root(doc), "next", -1), MESSAGES + 1);
+	th_json_free(doc);
+	th_buf_deinit(&out);
+	free(a);
+}
+
 static void what_cannot_be_read(void **state)
 {
 	struct th_buf little = TH_BUF_INIT(16), out = TH_BUF_INIT(TH_MIB);
@@ -99,6 +130,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(parts_of_a_history, setup, teardown),
+		cmocka_unit_test_setup_teardown(numbers, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_cannot_be_read, setup, teardown),
 	};
 

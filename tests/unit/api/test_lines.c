@@ -120,6 +120,9 @@ static void lines_at(const char *store)
 	assert_null(strstr(got.line, "risk it"));
 	assert_non_null(strstr(got.line, "hello"));
 	assert_int_equal(ENDS(thole_runtime_items_start(rt, "t", 0, 0, 0, TELL)), THOLE_ENOENT);
+	assert_int_equal(ENDS(thole_runtime_numbered_items_start(rt, "s", 4, TELL)), THOLE_OK);
+	assert_non_null(strstr(got.line, "\"items\":[{\"number\":0,\"item\":{"));
+	assert_null(strstr(got.line, "risk it"));
 	thole_agent_free(a);
 	GOOD(thole_runtime_free(rt));
 	scripted_free(model);
@@ -317,6 +320,8 @@ static void misused(void **state)
 	BAD(THOLE_ELIMIT, thole_runtime_usage_start(rt, long_option, TELL));
 	BAD(THOLE_EUSAGE, thole_runtime_items_start(NULL, "s", 0, 0, 0, TELL));
 	BAD(THOLE_ELIMIT, thole_runtime_items_start(rt, too_long, 0, 0, 0, TELL));
+	BAD(THOLE_EUSAGE, thole_runtime_numbered_items_start(NULL, "s", 0, TELL));
+	BAD(THOLE_ELIMIT, thole_runtime_numbered_items_start(rt, too_long, 0, TELL));
 	BAD(THOLE_EUSAGE, thole_runtime_describe_start(NULL, "s", NULL, "t", NULL, NULL, on_done,
 						       &got, NULL, &error));
 	BAD(THOLE_ELIMIT, thole_runtime_describe_start(rt, too_long, NULL, "t", NULL, NULL, on_done,
