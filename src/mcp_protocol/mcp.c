@@ -242,9 +242,9 @@ void th_mcp_serve(struct th_access *a, const struct th_mcp_kit *kit)
 	if (th_str_is(method, "POST")) {
 		post(a, kit, session);
 	} else if (!session) {
-		th_access_fail(a, 405, NULL,
-			       "/mcp takes POST; %.*s is for a session that has begun",
-			       TH_FMT(method));
+		th_access_fail_method(a, "POST",
+				      "/mcp takes POST; %.*s is for a session that has begun",
+				      TH_FMT(method));
 	} else if (th_str_is(method, "DELETE")) {
 		th_mcp_session_end(a->server, session);
 		th_access_empty(a, 200);

@@ -135,6 +135,36 @@ static bool check_choice(struct th_making *m)
 	return true;
 }
 
+/* What a model would call, and somebody would have to do: a client waits for such calls in vain, or
+ * thinks that they are done here.  Search, and kinds that nobody here knows, only help an answer:
+ * those are passed over, and are not in the response's own tools. */
+static bool check_tools(struct th_making *m)
+{
+	static const char *const done_elsewhere[] = {
+		"computer", "computer_",        "shell",       "local_shell", "apply_patch",
+		"mcp",      "code_interpreter", "file_search", "bash_",       "text_editor_",
+		"memory_",  "code_execution_",
+	};
+	struct th_json_iter it = th_json_iter(th_json_get(m->b, "tools"));
+
+	while (th_json_next(&it)) {
+		struct th_str type = th_json_get_str(it.val, "type");
+
+		for (size_t i = 0; i < TH_COUNT(done_elsewhere); i++) {
+			struct th_str name = th_str_of(done_elsewhere[i]);
+			bool family = th_str_ends(name, TH_STR("_"));
+
+			if (family ? th_str_starts(type, name) : th_str_eq(type, name))
+				return refuse(m, "tools",
+					      "a tool of type '%.*s' is not taken from a request: "
+					      "functions and custom tools are the client's, and an "
+					      "agent has its own",
+					      (int)TH_MIN(type.len, (size_t)64), type.ptr);
+		}
+	}
+	return true;
+}
+
 /* What would change the answer, and is not done here: said, not passed over. */
 static bool check_supported(struct th_making *m)
 {
@@ -180,7 +210,8 @@ static bool check_supported(struct th_making *m)
 		return th_response_fault(m->fault, 400, "unsupported_parameter",
 					 "n is 1: a request is answered once");
 	}
-	return (!th_face_is_responses(m->face) || check_words(m)) && (served || check_choice(m));
+	return check_tools(m) && (!th_face_is_responses(m->face) || check_words(m)) &&
+	       (served || check_choice(m));
 }
 
 void th_response_before(struct th_str body, struct th_buf *out)

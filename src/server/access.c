@@ -170,6 +170,17 @@ void th_access_fail(struct th_access *a, int status, const char *code, const cha
 	va_end(ap);
 }
 
+void th_access_fail_method(struct th_access *a, const char *methods, const char *fmt, ...)
+{
+	struct th_buf headers TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	va_list ap;
+
+	th_buf_printf(&headers, "Allow: %s\r\n", methods);
+	va_start(ap, fmt);
+	fail(a, 405, NULL, fmt, ap, th_buf_str(&headers));
+	va_end(ap);
+}
+
 void th_access_wait(struct th_access *a, int status, uint64_t wait_ms, const char *code,
 		    const char *fmt, ...)
 {

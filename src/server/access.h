@@ -86,6 +86,9 @@ void th_access_fail(struct th_access *a, int status, const char *code, const cha
 TH_PRINTF(5, 6)
 void th_access_wait(struct th_access *a, int status, uint64_t wait_ms, const char *code,
 		    const char *fmt, ...);
+/* 405: the path takes these methods, with ", " between them. */
+TH_PRINTF(3, 4)
+void th_access_fail_method(struct th_access *a, const char *methods, const char *fmt, ...);
 /* The same, and which member of the request is meant; `code` and `param` may be NULL. */
 void th_access_fault(struct th_access *a, int status, const char *code, const char *param,
 		     const char *message);

@@ -28,6 +28,16 @@ static bool may_call(struct th_access *a, unsigned scope)
 	return false;
 }
 
+static void fail_method(struct th_access *a)
+{
+	struct th_buf methods TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+
+	for (const struct th_route *r = a->door->routes; r->path; r++)
+		if (th_route_fits(r->path, th_http_path(a->request), a))
+			th_buf_printf(&methods, "%s%s", methods.len ? ", " : "", r->method);
+	th_access_fail_method(a, methods.ptr, "this path takes another method");
+}
+
 /* Which of its routes it is, and whether its caller may. */
 static size_t enter(struct th_access *a)
 {
@@ -39,7 +49,7 @@ static size_t enter(struct th_access *a)
 		if (!may_call(a, TH_SCOPE_READ))
 			return 0;
 		if (path)
-			th_access_fail(a, 405, NULL, "this path takes another method");
+			fail_method(a);
 		else
 			f->other(a);
 		return 0;

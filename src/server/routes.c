@@ -70,13 +70,16 @@ const struct th_route *th_route_in(const struct th_route *routes, struct th_acce
 static void fail_method(struct th_access *a, const char *path)
 {
 	struct th_buf methods TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_buf said TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_route_iter it = { .service = a->server->services };
 	const struct th_route *r;
 
 	while ((r = th_route_next(&it)))
-		if (strcmp(r->path, path) == 0)
-			th_buf_printf(&methods, "%s%s", methods.len ? " and " : "", r->method);
-	th_access_fail(a, 405, NULL, "%s takes %s", path, methods.ptr);
+		if (strcmp(r->path, path) == 0) {
+			th_buf_printf(&methods, "%s%s", methods.len ? ", " : "", r->method);
+			th_buf_printf(&said, "%s%s", said.len ? " and " : "", r->method);
+		}
+	th_access_fail_method(a, methods.ptr, "%s takes %s", path, said.ptr);
 }
 
 bool th_route_find(struct th_access *a)

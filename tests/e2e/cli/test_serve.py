@@ -206,6 +206,7 @@ class Sessions(serving.Served):
                 error = answer.json()["error"]
                 self.assertIn(word, error["message"])
                 self.assertEqual(sorted(error), ["code", "message", "param", "type"])
+                self.assertEqual(answer.headers["Allow"], "GET, POST" if status == 405 else None)
 
 
 class Doors(serving.Served):
