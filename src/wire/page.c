@@ -17,6 +17,7 @@ struct th_page *th_page_new(void)
 	th_buf_init(&p->text, TH_PAGE_TEXT_MAX);
 	th_buf_init(&p->line, TH_PAGE_TEXT_MAX);
 	th_buf_init(&p->piece, TH_PAGE_TEXT_MAX);
+	th_buf_init(&p->names, TH_PAGE_TEXT_MAX);
 	return p;
 }
 
@@ -27,6 +28,7 @@ struct th_page *th_page_free(struct th_page *p)
 	th_buf_deinit(&p->text);
 	th_buf_deinit(&p->line);
 	th_buf_deinit(&p->piece);
+	th_buf_deinit(&p->names);
 	free(p->nodes);
 	free(p->by_id);
 	free(p->lines);
@@ -43,6 +45,7 @@ void th_page_begin(struct th_page *p)
 	p->line_first = p->focus = 0;
 	th_buf_clear(&p->text);
 	th_buf_clear(&p->line);
+	th_buf_clear(&p->names);
 }
 
 int64_t th_page_id_of(const struct th_json *v)

@@ -55,7 +55,8 @@ struct th_page_line {
 struct th_page_element {
 	int32_t number;
 	char role[32];
-	struct th_str name; /* in the tree that was given */
+	size_t at;          /* of its name, in a text of the page's */
+	struct th_str name; /* cut */
 };
 
 struct th_page;

@@ -33,6 +33,7 @@ struct th_page {
 
 	struct th_page_refs *refs;
 	struct th_buf text, line, piece;
+	struct th_buf names; /* of elements */
 	struct th_page_line *lines;
 	size_t line_count, line_cap;
 	struct th_page_element *elements;

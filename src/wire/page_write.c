@@ -252,8 +252,10 @@ static void write_element(struct walk w, const struct node *n, const char *role,
 	e = element_add(p);
 	*e = (struct th_page_element){
 		.number = th_page_refs_get(p->refs, p->frames[w.frame].space, n->element),
-		.name = name,
+		.at = p->names.len,
+		.name = th_utf8_cut(name, TH_PAGE_NAME_MAX),
 	};
+	th_buf_add(&p->names, e->name);
 	p->line_first = p->line_first ?: e->number;
 	snprintf(e->role, sizeof(e->role), "%s", role);
 	th_buf_printf(&p->line, "[%d %s", e->number, role);
@@ -473,4 +475,12 @@ void th_page_write(struct th_page *p, struct th_page_refs *refs)
 		write_node((struct walk){ .p = p }, &p->nodes[0]);
 	end_line(p);
 	p->refs = NULL;
+	/* The trees may go now; the names are ours. */
+	for (size_t i = 0; i < p->element_count; i++) {
+		struct th_page_element *e = &p->elements[i];
+		bool there = e->at + e->name.len <= p->names.len;
+
+		e->name =
+		    there ? th_str_sub(th_buf_str(&p->names), e->at, e->name.len) : TH_STR("");
+	}
 }

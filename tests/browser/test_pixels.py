@@ -59,6 +59,18 @@ class Pixels(house_browser.Browsed):
         self.good("run", "-s", "m", "press", stdin="click #%s\ndone pressed\n" % far)
         self.assertEqual(self.site.did, [{"page": "inner", "what": "inner", "more": "localhost"}])
 
+    def test_most_marks(self):
+        """TH_BROWSER_MARKS_ASKED_MAX elements are asked where they are, and one more is not: the last two are on the screen, all others below it."""
+        most = int(re.search(r"#define TH_BROWSER_MARKS_ASKED_MAX (\d+)", (house_browser.house.SOURCE / "src/base/limits.h").read_text())[1])
+        page = ("data:text/html,<body><script>for(let i=1;i<%d;i++){let b=document.createElement(`button`);b.textContent=`n`+i;"
+                "b.style=`position:absolute;left:9px;top:`+(i<%d?9000+i:i==%d?50:150)+`px`;document.body.append(b)}</script>" % (most + 2, most, most))
+        agent = self.folder / "agent.yaml"
+        agent.write_text(house_browser.AGENT % (page, "model: omni+human/human\ntools: [browser]\n"))
+        self.good("run", "-a", agent, "-s", "m", "look", stdin="screenshot\ndone seen\n")
+        seen, = [e["data"]["output"] for e in self.events("m") if e["kind"] == "outcome"]
+        said = seen[0]["text"].splitlines()[1:]
+        self.assertEqual([line.split(" ", 1)[1] for line in said[:1]] + said[1:], ['button "n%d"' % most, "(1 more have no mark)"])
+
 
 if __name__ == "__main__":
     unittest.main()

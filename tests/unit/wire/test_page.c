@@ -158,8 +158,11 @@ static void test_limits(void **state)
 	struct th_page_refs r = { 0 };
 	struct th_page *p = page_of(deep.ptr, &r);
 	size_t elements;
-	th_page_elements(p, &elements);
+	const struct th_page_element *list = th_page_elements(p, &elements);
 	assert_int_equal(elements, TH_PAGE_DEPTH_MAX);
+	/* Of a tree that is gone by now. */
+	assert_true(th_str_is(list[0].name, "x1"));
+	assert_true(th_str_is(list[elements - 1].name, "x512"));
 	assert_int_equal(th_page_left_out(p), 10);
 	th_page_free(p);
 	th_page_refs_deinit(&r);
