@@ -138,11 +138,13 @@ static bool is_taken(const struct th_marks *m, int32_t number)
 void th_marks_number(struct th_marks *m, const struct th_marks *before, int32_t *last, int32_t most)
 {
 	qsort(m->list, m->count, sizeof(m->list[0]), compare);
+	for (size_t i = 0; i < m->count; i++)
+		m->list[i].named = m->list[i].number != 0;
 	for (size_t i = 0; i < m->count; i++) {
 		struct th_mark *new = &m->list[i];
 
 		for (size_t k = 0; before && k < before->count && !new->number; k++)
-			if (is_itself(&before->list[k], new) &&
+			if (!before->list[k].named && is_itself(&before->list[k], new) &&
 			    !is_taken(m, before->list[k].number))
 				new->number = before->list[k].number;
 	}

@@ -23,6 +23,7 @@ enum th_mark_source { TH_MARK_TREE, TH_MARK_PARSER, TH_MARK_OCR, TH_MARK_SOURCE_
 
 struct th_mark {
 	int32_t number; /* 0: none yet */
+	bool named;     /* by whoever found it: its number is that element's alone */
 	struct th_rect box;
 	enum th_mark_source source;
 	char role[TH_MARK_ROLE_MAX + 1], name[TH_MARK_NAME_MAX + 1];
@@ -42,7 +43,8 @@ struct th_mark *th_marks_add(struct th_marks *m, struct th_size screen, enum th_
 			     struct th_rect box, struct th_str role, struct th_str name);
 
 /* Puts them in reading order and numbers those that have none: those of `before` (may be NULL) keep
- * theirs, others count on from *last, up to `most` and then from 1. */
+ * theirs, others count on from *last, up to `most` and then from 1.  Those that come with a number
+ * are named by it. */
 void th_marks_number(struct th_marks *m, const struct th_marks *before, int32_t *last,
 		     int32_t most);
 

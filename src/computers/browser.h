@@ -346,6 +346,11 @@ void th_browser_see_deinit(struct th_browser *b);
 
 enum th_code th_browser_marks(struct th_computer *c, struct th_marks *m, int32_t **ret_last,
 			      struct th_err *err);
+/* Those of a browser in a window, where they are on that screen, and where its page is; none while
+ * another tab is shown. */
+TH_NODISCARD enum th_code th_browser_marks_on(struct th_browser *b, struct th_size screen,
+					      struct th_marks *m, struct th_rect *ret_page,
+					      struct th_err *err);
 
 /* ---- input ---- */
 

@@ -67,7 +67,8 @@ static const char *const flags[] = {
 
 static const char *const flags_alone[] = { "--headless", "--hide-scrollbars" };
 static const char *const flags_window[] = { "--ozone-platform=x11", "--window-position=0,0",
-					    "--start-maximized", "--hide-crash-restore-bubble" };
+					    "--start-maximized", "--hide-crash-restore-bubble",
+					    "--force-renderer-accessibility" };
 
 bool th_browser_installed(void)
 {

@@ -31,6 +31,7 @@ struct window {
 	struct th_browser *browser;  /* NULL: it has ended */
 	bool starts;                 /* and its window is waited for */
 	unsigned files;              /* that all of them put into the profile */
+	int32_t last;                /* number of an element or a mark that was given */
 	int both_fd;                 /* epoll: the display, and the browser */
 	struct th_arena arena;       /* strings of the options */
 	struct th_computer_options options;
@@ -47,8 +48,10 @@ static struct window *window_of(struct th_computer *c)
 static void drop(struct window *w)
 {
 	w->beside.fd = -1;
-	if (w->browser)
+	if (w->browser) {
 		w->files = w->browser->files;
+		w->last = TH_MAX(w->last, w->browser->refs.last);
+	}
 	w->browser = th_browser_free(w->browser);
 }
 
@@ -234,6 +237,7 @@ static void call_begin(struct window *w, struct th_computer *c)
 {
 	w->beside.fd = -1;
 	w->browser->computer.pulse = c->pulse;
+	w->browser->refs.last = TH_MAX(w->browser->refs.last, w->last);
 	w->browser->screen_fd = th_x11_fd(c);
 }
 
@@ -241,6 +245,7 @@ static enum th_code call_end(struct window *w, struct th_computer *c, enum th_co
 			     struct th_err *err)
 {
 	w->browser->computer.pulse = NULL;
+	w->last = w->browser->refs.last;
 	w->browser->screen_fd = -1;
 	w->beside.fd = w->browser->in_fd;
 	if (code != TH_ECONN || th_x11_of(c)->lost)
@@ -289,6 +294,60 @@ static struct th_str notice(struct th_computer *c)
 					      "that works on its pages begins another.");
 }
 
+/* ---- marks ---- */
+
+struct others {
+	struct th_marks *m;
+	struct th_size screen;
+	struct th_rect page;
+};
+
+/* The bus has the page's texts, too: those are for reading. */
+static bool is_of_page(const struct others *o, struct th_rect box, struct th_str role)
+{
+	static const char *const texts[] = { "static", "heading", "paragraph", "image", "link" };
+	bool inside = box.x >= o->page.x && box.y >= o->page.y &&
+		      box.x + box.width <= o->page.x + o->page.width &&
+		      box.y + box.height <= o->page.y + o->page.height;
+
+	for (size_t i = 0; inside && i < TH_COUNT(texts); i++)
+		if (th_str_is(role, texts[i]))
+			return true;
+	return false;
+}
+
+static void on_other(void *ctx, struct th_rect box, struct th_str role, struct th_str name)
+{
+	struct others *o = ctx;
+
+	if (!is_of_page(o, box, role))
+		(void)th_marks_add(o->m, o->screen, TH_MARK_TREE, box, role, name);
+}
+
+/* The page's elements under their numbers of snapshots, then what the accessibility bus has beside
+ * them: the browser's own bars and dialogs, other programs. */
+static enum th_code marks(struct th_computer *c, struct th_marks *m, int32_t **ret_last,
+			  struct th_err *err)
+{
+	struct window *w = window_of(c);
+	struct others o = { .m = m, .screen = th_x11_size(c) };
+	enum th_code page = TH_EUNSUPPORTED;
+	struct th_err why;
+
+	*ret_last = &w->last;
+	if (w->browser) {
+		call_begin(w, c);
+		page = th_browser_marks_on(w->browser, o.screen, m, &o.page, &why);
+		page = call_end(w, c, page, &why);
+	}
+	if (page == TH_ECANCELED || page == TH_ECONN) {
+		*err = why;
+		return page;
+	}
+	enum th_code code = th_computer_desktop.tree(c, on_other, &o, err);
+	return code == TH_ECANCELED || (code && page) ? code : TH_OK;
+}
+
 /* ---- the desktop ---- */
 
 static int fd(struct th_computer *c)
@@ -334,6 +393,7 @@ const struct th_computer_kind th_computer_browser_window = {
 	.drawn = th_x11_drawn,
 	.live = th_x11_live,
 	.tree = tree,
+	.marks = marks,
 	.act = th_x11_act,
 	.settle = th_x11_settle,
 	.windows = th_x11_windows,

@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import signal
 import struct
@@ -75,6 +76,30 @@ class Window(house_browser.Browsed):
         self.good("computer", "-c", "browser_window", "zoom", 100, 8, 600, 56, "-o", self.folder / "bar.png")
         self.good("computer", "-c", "browser_window", "end")
         self.assertGreater((self.folder / "bar.png").stat().st_size, 1500)
+
+    def test_marks(self):
+        """One row of numbers: elements of the page have those of its snapshots, what is beside it has others; a click by either."""
+        agent = self.folder / "agent.yaml"
+        agent.write_text(self.form % (self.site.url + "/frames", "model: omni+human/human\ntools: [browser]\n"))
+        self.good("run", "-a", agent, "-s", "m", "look", stdin='browser {"action": "snapshot"}\nscreenshot\ndone seen\n')
+        before, seen = [e["data"]["output"] for e in self.events("m") if e["kind"] == "outcome"]
+        elements = dict(re.findall(r'\[(\d+) (\w+(?: "[^"]*")?)', self.text({"output": before})))
+        marks = dict(line.split(" ", 1) for line in seen[0]["text"].splitlines()[1:])
+        self.assertEqual({n: marks.get(n) for n in elements}, elements)
+        self.assertEqual([w for w in marks.values() if "Inner" in w or "Inside" in w], 2 * ['button "Inner button"'])
+        bars = [n for n, what in marks.items() if "Reload" in what]
+        self.assertEqual(len(bars), 1, marks)
+        places = {str(e["id"]): e["box"] for e in seen[1]["elements"]}
+        self.assertLess(places[bars[0]][1], min(places[n][1] for n in elements))
+        far = max((n for n in elements if "button" in elements[n]), key=lambda n: places[n][1])  # in a frame of another process
+        self.good("run", "-s", "m", "press", stdin="click #%s\nbrowser {\"action\": \"click\", \"ref\": %s}\nclick #%s\nbrowser {\"action\": \"wait\"}\n"
+                  "browser {\"action\": \"snapshot\"}\ndone pressed\n" % (far, bars[0], bars[0]))
+        self.assertEqual(self.site.did, [{"page": "inner", "what": "inner", "more": "localhost"}])
+        told = [e["data"]["output"] for e in self.events("m") if e["kind"] == "outcome"]
+        self.assertIn("%s is a mark outside of the page" % bars[0], self.text({"output": told[3]}))
+        again = [int(n) for n in re.findall(r"\[(\d+) ", self.text({"output": told[-1]}))]  # loaded again by the button of its bar
+        self.assertEqual(len(again), len(elements))
+        self.assertGreater(min(again), max(map(int, marks)))
 
     def test_it_ends(self):
         """Killed in a call: unknown; killed between two: told with the next picture.  The desktop and what runs there stay."""
