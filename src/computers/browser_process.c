@@ -109,7 +109,7 @@ enum th_code th_browser_profile(struct th_arena *a, const struct th_computer_opt
 
 	if (o->state_dir.len > 0) {
 		path = (char *)(uintptr_t)th_arena_cstr(
-		    a, th_arena_printf(a, "%.*s/profile", TH_FMT(o->state_dir)));
+		    a, th_arena_printf(a, "%.*s/" TH_COMPUTER_STAYS, TH_FMT(o->state_dir)));
 		if (!path || (mkdir(path, 0700) && errno != EEXIST))
 			return th_fail_errno(err, errno, "make the browser's folder");
 	} else {

@@ -147,6 +147,10 @@ struct th_pulse {
 struct th_computer;
 struct th_pixels; /* computers/image.h */
 
+/* A folder in the state directory that the next computer of the session finds again when one ended
+ * by itself. */
+#define TH_COMPUTER_STAYS "profile"
+
 struct th_computer_kind {
 	const char *name, *summary;
 	unsigned caps;              /* enum th_computer_caps */

@@ -6,9 +6,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "computers/computer.h"
 #include "display/link_internal.h"
 #include "io/files.h"
 #include "io/role.h"
@@ -207,6 +209,18 @@ static void on_exit_(void *ctx, const struct th_child_exit *e)
 	process_gone(d, &why);
 }
 
+/* What the process made is removed; one that was at work leaves a folder to the next. */
+static void clear(struct th_display *d, bool stays)
+{
+	struct stat folder;
+
+	if (stays && lstat(d->inside, &folder) == 0 && S_ISDIR(folder.st_mode)) {
+		(void)!th_dir_remove(d->stayed, NULL);
+		(void)!rename(d->inside, d->stayed); /* else the next begins without */
+	}
+	(void)!th_dir_remove(d->state_dir, NULL);
+}
+
 /* What was asked of it, and what will become of that. */
 static void process_gone(struct th_display *d, const struct th_err *why)
 {
@@ -217,7 +231,7 @@ static void process_gone(struct th_display *d, const struct th_err *why)
 	d->sock = th_sock_free(d->sock);
 	th_fd_close(&d->interrupt_fd);
 	th_timer_stop(&d->watch);
-	(void)!th_dir_remove(d->state_dir, NULL);
+	clear(d, was == STATE_OPEN || was == STATE_LOST);
 	d->fault = (struct th_err){};
 	d->shown = th_picture_unref(d->shown);
 	d->prefix = NULL;
@@ -293,6 +307,8 @@ static enum th_code process_start(struct th_display *d, struct th_err *err)
 	enum th_code code = th_role_check(err);
 	if (code == TH_OK)
 		code = th_dir_make(d->state_dir, 0700, err);
+	if (code == TH_OK && rename(d->stayed, d->inside) && errno != ENOENT)
+		code = th_fail_errno(err, errno, "%s", d->inside);
 	if (code == TH_OK)
 		code = th_pipe_pair(pair, err);
 	if (code)
@@ -460,8 +476,13 @@ struct th_display *th_display_new(const struct th_display_options *o)
 	d->options.state_dir = th_arena_str(&d->arena, o->state_dir);
 	d->options.workspace = th_arena_str(&d->arena, o->workspace);
 	d->state_dir = th_arena_cstr(&d->arena, o->state_dir);
+	d->inside = th_arena_cstr(
+	    &d->arena, th_arena_printf(&d->arena, "%s/" TH_COMPUTER_STAYS, d->state_dir));
+	d->stayed = th_arena_cstr(
+	    &d->arena, th_arena_printf(&d->arena, "%s-" TH_COMPUTER_STAYS, d->state_dir));
 	d->program = th_arena_cstr(&d->arena, th_str_of(o->program));
-	assert(d->state_dir && o->program && d->program);
+	assert(d->state_dir && d->inside && d->stayed && o->program && d->program);
+	(void)!th_dir_remove(d->stayed, NULL); /* of one that was killed with its executor */
 	d->release = o->outlives && o->release;
 	if (d->release)
 		th_loop_defer(d->loop, &d->step);
@@ -478,7 +499,8 @@ struct th_display *th_display_free(struct th_display *d)
 	d->sock = th_sock_free(d->sock);
 	th_fd_close(&d->interrupt_fd);
 	d->shown = th_picture_unref(d->shown);
-	(void)!th_dir_remove(d->state_dir, NULL);
+	clear(d, false);
+	(void)!th_dir_remove(d->stayed, NULL);
 	th_arena_deinit(&d->life);
 	th_arena_deinit(&d->arena);
 	free(d);

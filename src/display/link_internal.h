@@ -29,6 +29,7 @@ struct th_display {
 	struct th_arena arena; /* options */
 	struct th_display_options options;
 	char *state_dir;
+	char *inside, *stayed; /* what stays of an ended process: where it is in that, and beside */
 	const char *program;
 	bool proved; /* the process said that it is a display process */
 	enum state state;

@@ -13,6 +13,9 @@ HEAD = """<!doctype html><meta charset=utf-8><title>%s</title><style>body{margin
 """
 
 PAGES = {
+    "visits": """<h1 id=h>First</h1><script>const o = indexedDB.open("d", 1); o.onupgradeneeded = () => o.result.createObjectStore("s"); o.onsuccess = () => {
+const t = o.result.transaction("s", "readwrite", {durability: "strict"}), s = t.objectStore("s"), g = s.get("n"); let n;
+g.onsuccess = () => s.put(n = (g.result || 0) + 1, "n"); t.oncomplete = () => h.textContent = "Visit " + n}</script>""",
     "plain": """<h1>Plain</h1><input id=name style="position:absolute;left:100px;top:100px;width:200px;height:30px" onchange="did('changed', this.value)">
 <button style="position:absolute;left:100px;top:200px;width:200px;height:40px" onclick="did('clicked', event.isTrusted)">Press</button>
 <div style="position:absolute;left:100px;top:300px;width:200px;height:40px;background:#ccc" oncontextmenu="did('context'); return false" ondblclick="did('double')">Area</div>

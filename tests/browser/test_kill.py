@@ -71,6 +71,20 @@ class Kill(house_browser.Browsed):
         self.assertIn("# Plain", str(third["output"]))
         self.site.go_on.set()
 
+    def test_the_browser_comes_back(self):
+        """What a page had put on the disk is there for the browser after it."""
+        visits = [browser(steps=[{"action": "open", "url": self.site.url + "/visits"}, {"action": "wait", "text": "Visit"}, {"action": "read"}])]
+        self.serve(visits, [browser("open", url=self.site.url + "/slow")], visits, say("Done."))
+        process = self.start("run", "-a", self.agent("plain", "tools: [browser]\n"), "-m", "gpt-5.1", "-s", "k", "go")
+        self.wait_for(lambda: self.site.slow)
+        os.kill(house_browser.main_of(self.folder)[0], signal.SIGKILL)
+        self.end(process)
+        self.site.go_on.set()
+        first, second, third = self.outcomes()
+        self.assertEqual([first["status"], second["status"], third["status"]], ["done", "unknown", "done"])
+        self.assertIn("Visit 1", str(first["output"]))
+        self.assertIn("Visit 2", str(third["output"]))
+
     def test_a_page(self):
         """Its process dies while it is waited for: an error, and the page is loaded again."""
         self.serve([browser("snapshot")], [browser("wait", text="never", seconds=50)], [browser("click", ref=4)], say("Done."))

@@ -10,8 +10,8 @@ import struct
 import unittest
 import zlib
 
+import test_kill  # before house_browser, which puts another folder with one of this name in front
 import house_browser
-import test_kill
 from house_browser import browser, computer, main_of, say
 
 MISSING = next((p + " is not installed" for p in ("Xvfb", "openbox") if not shutil.which(p)), None)
