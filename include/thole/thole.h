@@ -664,6 +664,18 @@ TH_API int thole_session_confirm(struct thole_session *s, const char *confirm, c
 				 struct thole_error *err);
 
 /*
+ * Another title, and other metadata in the place of all that it had (a JSON object); NULL: as
+ * before.  In any state.  EUSAGE, ELIMIT: as of thole_runtime_describe.
+ * metadata: as they are now, also where that is not durable yet; empty: none; NULL: it is not open.
+ * As long as they are not changed.
+ */
+TH_API int thole_session_describe(struct thole_session *s, const char *title, const char *metadata,
+				  const char *by, struct thole_error *err);
+TH_API const char *thole_session_metadata(const struct thole_session *s);
+/* The number of its last event, where that is not durable yet; 0: all are. */
+TH_API uint64_t thole_session_unwritten(const struct thole_session *s);
+
+/*
  * Asks the session's model a question beside its task, on its history as it is: the answer is in an
  * event of its own, and neither is in the history.  Only while the agent rests, one at a time
  * (EBUSY).  `fn` is told the answer, or NULL and why there is none.  EUSAGE: the provider has the

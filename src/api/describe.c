@@ -49,6 +49,19 @@ static enum th_code check_free(struct thole_runtime *rt, const char *id, struct 
 		       "session %s is being closed, or works for one that is open here", id);
 }
 
+static int check_texts(const struct th_ev_session_changed *change, struct thole_error *err)
+{
+	int code = 0;
+
+	if (change->title.ptr)
+		code = th_api_text(change->title.ptr, "the title", 1, TH_PATH_LEN_MAX, err);
+	if (!code && change->metadata.ptr)
+		code = th_api_text(change->metadata.ptr, "the metadata", 2, TH_METADATA_MAX, err);
+	if (!code && change->by.ptr)
+		code = th_api_text(change->by.ptr, "who says so", 0, TH_PATH_LEN_MAX, err);
+	return code;
+}
+
 static int check_describe(struct thole_runtime *rt, const char *session_id, const char *user,
 			  const struct th_ev_session_changed *change, struct thole_error *err)
 {
@@ -58,13 +71,7 @@ static int check_describe(struct thole_runtime *rt, const char *session_id, cons
 		code = th_api_text(session_id, "the session's name", 1, TH_SESSION_ID_MAX, err);
 	if (!code && user)
 		code = th_api_text(user, "the user", 1, TH_USER_MAX, err);
-	if (!code && change->title.ptr)
-		code = th_api_text(change->title.ptr, "the title", 1, TH_PATH_LEN_MAX, err);
-	if (!code && change->metadata.ptr)
-		code = th_api_text(change->metadata.ptr, "the metadata", 2, TH_METADATA_MAX, err);
-	if (!code && change->by.ptr)
-		code = th_api_text(change->by.ptr, "who says so", 0, TH_PATH_LEN_MAX, err);
-	return code;
+	return code ? code : check_texts(change, err);
 }
 
 /* The session is this user's, and may be changed so. */
@@ -107,6 +114,38 @@ int thole_runtime_describe(struct thole_runtime *rt, const char *session_id, con
 	code = th_api_check_ready(s, err);
 	return code ? code
 		    : th_api_out(th_driver_describe(rt->driver, s->handle, &change, &e), &e, err);
+}
+
+int thole_session_describe(struct thole_session *s, const char *title, const char *metadata,
+			   const char *by, struct thole_error *err)
+{
+	const struct th_ev_session_changed change = { .title = th_str_of(title),
+						      .metadata = th_str_of(metadata),
+						      .by = th_str_of(by) };
+	struct th_session_row row = { 0 };
+	struct th_err e = { 0 };
+	int code = th_api_check_ready(s, err);
+
+	if (!code)
+		code = check_texts(&change, err);
+	if (code)
+		return code;
+	row.metadata = th_driver_metadata(s->rt->driver, s->handle);
+	return th_api_out(th_edit_check_change(&row, &change, &e)
+			      ?: th_driver_describe(s->rt->driver, s->handle, &change, &e),
+			  &e, err);
+}
+
+const char *thole_session_metadata(const struct thole_session *s)
+{
+	return s && !s->opening ? th_driver_metadata(s->rt->driver, s->handle).ptr : NULL;
+}
+
+uint64_t thole_session_unwritten(const struct thole_session *s)
+{
+	if (!s || s->opening || th_driver_durable(s->rt->driver, s->handle))
+		return 0;
+	return th_api_fold(s)->seq;
 }
 
 /* ---- a description beside the loop ---- */

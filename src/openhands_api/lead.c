@@ -190,32 +190,22 @@ void th_oh_respond(struct th_access *a)
 }
 
 /* Another title (NULL: the same), and a member of ours in the session's metadata (`name` NULL:
- * none).  Answers, or the handler is called again. */
-static void describe(struct th_access *a, const char *title, const char *name,
-		     const struct th_json *value)
+ * none).  What it says now is the session's own word, so two that come at once lose nothing. */
+static int describe(struct th_hub *h, const char *by, const char *title, const char *name,
+		    const struct th_json *value, struct thole_error *err)
 {
 	struct th_buf metadata TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_METADATA_MAX);
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	const char *old = thole_session_metadata(h->session);
 
-	if (!th_oh_mine(a, &doc))
-		return;
+	if (name && old && old[0] && th_json_parse(th_str_of(old), &doc, NULL) != TH_OK) {
+		err->code = THOLE_ECORRUPT;
+		snprintf(err->text, sizeof(err->text), "the session's metadata is no JSON");
+		return err->code;
+	}
 	if (name)
-		th_oh_print_own(th_json_get(th_json_root(doc), "metadata"), name, value, &metadata);
-	if (metadata.failed)
-		th_access_fail(a, 413, NULL, "it is too long");
-	else
-		th_access_describe(a, a->args[0], title, name ? metadata.ptr : NULL, succeed_after);
-}
-
-/* What is asked about is in the log: now the words of it, which are an event of the same kind. */
-static void note_policy(struct th_access *a, const char *session, int status)
-{
-	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = th_access_body(a);
-
-	(void)session;
-	(void)status;
-	if (doc)
-		describe(a, NULL, "policy", th_json_get(th_json_root(doc), "policy"));
+		th_oh_print_own(doc ? th_json_root(doc) : NULL, name, value, &metadata);
+	return thole_session_describe(h->session, title, name ? metadata.ptr ?: "" : NULL, by, err);
 }
 
 static void set_policy(struct th_access *a, const char *session, int status)
@@ -229,17 +219,15 @@ static void set_policy(struct th_access *a, const char *session, int status)
 	(void)status;
 	if (!doc)
 		return;
-	if (!th_oh_confirm_of(policy, &confirm)) {
+	if (!th_oh_confirm_of(policy, &confirm))
 		th_access_fail(a, 422, NULL,
 			       "policy is NeverConfirm, AlwaysConfirm or ConfirmRisky");
-		return;
-	}
-	if (!th_need_session(&a->needs, session, a->user))
-		return; /* what it says is needed once more, when nothing may be called again */
-	if (thole_session_confirm(h->session, confirm.ptr, a->user, &err) != 0)
+	/* The words of it are an event of the same kind; both become durable at once. */
+	else if (describe(h, a->user, NULL, "policy", policy, &err) != 0 ||
+		 thole_session_confirm(h->session, confirm.ptr, a->user, &err) != 0)
 		th_access_error(a, &err);
 	else
-		th_access_after(a, h, 200, "session_changed", note_policy);
+		th_access_durable(a, h, 200, succeed_after);
 }
 
 void th_oh_policy(struct th_access *a)
@@ -282,14 +270,15 @@ void th_oh_condense(struct th_access *a)
 
 static void change(struct th_access *a, const char *session, int status)
 {
+	struct th_hub *h = th_hub_find(a->server, session);
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = th_access_body(a);
 	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
 	const struct th_json *v = doc ? th_json_root(doc) : NULL, *tags = th_json_get(v, "tags");
 	struct th_str title = th_json_get_str(v, "title");
 	bool tagged = !th_json_is_null(tags), titled = !th_json_is_null(th_json_get(v, "title"));
+	struct thole_error err;
 	const char *text;
 
-	(void)session;
 	(void)status;
 	if (!doc)
 		return;
@@ -300,8 +289,10 @@ static void change(struct th_access *a, const char *session, int status)
 			       th_oh_tags_fault(tags) ?: "title is a text that says something");
 	else if (!text && !tagged)
 		succeed(a);
+	else if (describe(h, a->user, text, tagged ? "tags" : NULL, tags, &err) != 0)
+		th_access_error(a, &err);
 	else
-		describe(a, text, tagged ? "tags" : NULL, tags);
+		th_access_durable(a, h, 200, succeed_after);
 }
 
 void th_oh_change(struct th_access *a)

@@ -11,6 +11,7 @@ struct wait {
 	struct th_access *access;
 	int status;
 	const char *kinds; /* NULL: until it is open */
+	uint64_t seq;      /* of the event that must be durable; 0: one of the kinds */
 	th_after_fn *fn;
 };
 
@@ -37,6 +38,8 @@ static bool is_among(const char *names, const char *name)
 
 static bool goes_on(const struct wait *w, const struct thole_note *note)
 {
+	if (w->seq)
+		return thole_note_kind(note) != THOLE_NOTE_EVENT || thole_note_seq(note) < w->seq;
 	if (!w->kinds)
 		return thole_note_kind(note) != THOLE_NOTE_OPEN;
 	return thole_note_kind(note) != THOLE_NOTE_EVENT ||
@@ -94,6 +97,16 @@ void th_access_after(struct th_access *a, struct th_hub *h, int status, const ch
 		     th_after_fn *fn)
 {
 	begin(a, h, &(struct wait){ .status = status, .kinds = kinds, .fn = fn });
+}
+
+void th_access_durable(struct th_access *a, struct th_hub *h, int status, th_after_fn *fn)
+{
+	uint64_t seq = thole_session_unwritten(h->session);
+
+	if (seq)
+		begin(a, h, &(struct wait){ .status = status, .seq = seq, .fn = fn });
+	else
+		fn(a, h->id, status);
 }
 
 void th_access_ready(struct th_access *a, struct th_hub *h, th_after_fn *fn)

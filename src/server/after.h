@@ -15,6 +15,8 @@ typedef void th_after_fn(struct th_access *a, const char *session, int status);
  * "": the next one.  If the session is lost first, the request is answered so. */
 void th_access_after(struct th_access *a, struct th_hub *h, int status, const char *kinds,
 		     th_after_fn *fn);
+/* The same once all that happened in the session until now is durable; at once, where it is. */
+void th_access_durable(struct th_access *a, struct th_hub *h, int status, th_after_fn *fn);
 /* The same once the session is open, which it is mostly at once: not LOADING any more. */
 void th_access_ready(struct th_access *a, struct th_hub *h, th_after_fn *fn);
 

@@ -170,7 +170,7 @@ static void on_described(void *ctx, int code, const struct thole_error *err)
 	if (code)
 		th_access_error(a, err);
 	else if (h && h->session) /* it is on its way to the store */
-		th_access_after(a, h, 200, "session_changed", fn);
+		th_access_durable(a, h, 200, fn);
 	else
 		fn(a, id, 200);
 }

@@ -6,6 +6,7 @@ import json
 import re
 import socket
 import subprocess
+import threading
 import time
 import uuid
 import unittest
@@ -90,6 +91,22 @@ class Faces(serving.Served):
 
 
 class Conversations(Faces):
+    def test_changes_at_once(self):
+        """Who changes one thing of a conversation takes nothing back that another one changes meanwhile."""
+        self.begin()
+        c = self.create()
+        for i in range(8):
+            policy = {"kind": "AlwaysConfirm" if i % 2 else "NeverConfirm"}
+            wanted = [("PATCH", self.path(c), {"tags": {"n": str(i)}}), ("POST", self.path(c, "/confirmation_policy"), {"policy": policy}),
+                      ("PATCH", self.path(c), {"title": "Title %d" % i})]
+            threads = [threading.Thread(target=self.good_call, args=w) for w in wanted]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+            now = self.good_call("GET", self.path(c))
+            self.assertEqual((now["tags"], now["confirmation_policy"], now["title"]), ({"n": str(i)}, policy, "Title %d" % i))
+
     def test_one(self):
         self.begin()
         for path in ("/health", "/alive", "/ready", "/server_info"):

@@ -102,7 +102,7 @@ static void delete_refused(void **state)
 /* Open or not, and for its user alone. */
 static void described(void **state)
 {
-	static char too_long[TH_SESSION_ID_MAX + 2];
+	static char too_long[TH_SESSION_ID_MAX + 2], too_long_title[TH_PATH_LEN_MAX + 2];
 	const char *const of_ann[] = { "id", "s", "user", "ann", NULL };
 	struct scripted *model = scripted_new(says_hello, NULL);
 	struct thole_runtime *rt = runtime_at(scripted_url(model), "memory:");
@@ -124,7 +124,28 @@ static void described(void **state)
 	GOOD(thole_runtime_describe(rt, "s", NULL, "Another", NULL, NULL, &error));
 	GOOD(thole_session_wait(s, -1, &error));
 	assert_int_equal(thole_session_state(s), THOLE_FINISHED);
+	assert_string_equal(thole_session_metadata(s), "{\"n\":1}");
+	GOOD(thole_session_describe(s, NULL, "{\"n\":2}", "me", &error));
+	assert_string_equal(thole_session_metadata(s), "{\"n\":2}"); /* before it is written */
+	GOOD(thole_session_describe(s, "Once more", NULL, NULL, &error));
+	GOOD(thole_session_describe(s, "Another", NULL, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_session_describe(s, NULL, NULL, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_session_describe(s, "two\nlines", NULL, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_session_describe(s, NULL, "[]", NULL, &error));
+	BAD(THOLE_EUSAGE,
+	    thole_session_describe(s, NULL, "{\"delegated_by\":\"x\"}", NULL, &error));
+	BAD(THOLE_EUSAGE, thole_session_describe(NULL, "x", NULL, NULL, &error));
+	memset(too_long_title, 'x', sizeof(too_long_title) - 1);
+	BAD(THOLE_ELIMIT, thole_session_describe(s, too_long_title, NULL, NULL, &error));
+	assert_null(thole_session_metadata(NULL));
+	assert_true(thole_session_unwritten(s) > 0);
+	GOOD(thole_session_wait(s, -1, &error));
+	assert_int_equal(thole_session_unwritten(s), 0);
+	assert_int_equal(thole_session_unwritten(NULL), 0);
 	thole_session_free(s);
+	GOOD(thole_runtime_session(rt, "s", NULL, &json, &error));
+	assert_non_null(strstr(json, "\"metadata\":{\"n\":2}"));
+	thole_free(json);
 	GOOD(thole_runtime_describe(rt, "s", NULL, NULL, "{}", NULL, &error));
 	GOOD(thole_runtime_session(rt, "s", NULL, &json, &error));
 	assert_non_null(strstr(json, "\"title\":\"Another\""));
