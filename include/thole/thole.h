@@ -676,6 +676,17 @@ TH_API const char *thole_session_metadata(const struct thole_session *s);
 TH_API uint64_t thole_session_unwritten(const struct thole_session *s);
 
 /*
+ * Gives secrets to those of its commands that name them, as the agent file does with `give`:
+ * `secrets` is a JSON object of names and values (texts of 8 to 4,096 bytes); null takes one away.
+ * The values are in the memory of this process and of the session's executor alone, so they are
+ * given again when this process began anew; the log has their names.  They are masked in all that
+ * tools give out, the former ones of a name, too.  EUSAGE: a name or a value is not good, or the
+ * name is the agent file's; ELIMIT: with the agent file's more than 64, or more than 256 values.
+ */
+TH_API int thole_session_give_secrets(struct thole_session *s, const char *secrets, const char *by,
+				      struct thole_error *err);
+
+/*
  * Asks the session's model a question beside its task, on its history as it is: the answer is in an
  * event of its own, and neither is in the history.  Only while the agent rests, one at a time
  * (EBUSY).  `fn` is told the answer, or NULL and why there is none.  EUSAGE: the provider has the

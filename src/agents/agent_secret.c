@@ -39,7 +39,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static bool is_variable(struct th_str name)
+bool th_secret_name_ok(struct th_str name)
 {
 	for (size_t i = 0; i < name.len; i++)
 		if (!is_letter(name.ptr[i]) && (i == 0 || name.ptr[i] < '0' || name.ptr[i] > '9'))
@@ -175,7 +175,7 @@ enum th_code th_agent_secrets_read(struct th_str raw, struct th_arena *a,
 		th_buf_clear(path);
 		th_buf_add(path, th_utf8_cut(it.key, TH_SECRET_NAME_MAX));
 		*s = (struct th_agent_secret){ .name = th_arena_str(a, it.key) };
-		if (!is_variable(it.key))
+		if (!th_secret_name_ok(it.key))
 			return th_fail(
 			    err, TH_EUSAGE,
 			    "is no name of a variable (letters, digits and _; at most %d)",

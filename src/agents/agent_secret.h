@@ -40,6 +40,8 @@ TH_NODISCARD enum th_code th_agent_secrets_read(struct th_str raw, struct th_are
 						struct th_agent_secrets *ret, struct th_buf *path,
 						struct th_err *err);
 
+/* Letters, digits and _, as a variable's; at most TH_SECRET_NAME_MAX. */
+bool th_secret_name_ok(struct th_str name);
 /* Does a command name the variable?  As a whole word, in either case. */
 bool th_secret_named(struct th_str command, struct th_str name);
 

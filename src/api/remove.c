@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "api/work.h"
+#include "runtime/given.h"
 
 /* One that this runtime works on is not deleted.  *ret: it is open here, and rests; or NULL. */
 static enum th_code check_open(struct thole_runtime *rt, const char *id, struct thole_session **ret,
@@ -40,8 +41,10 @@ static void close_deleted(struct thole_runtime *rt, struct thole_session *s)
 
 static void end_executors(struct thole_runtime *rt, const struct th_family *gone)
 {
-	for (size_t i = 0; i < gone->count; i++)
+	for (size_t i = 0; i < gone->count; i++) {
+		th_runtime_given_drop(rt->rt, gone->ids[i]);
 		th_runtime_executor_end(rt->rt, gone->ids[i], 0, TH_STR(""));
+	}
 }
 
 /*

@@ -460,13 +460,16 @@
 #define TH_COMMAND_OUT_MAX (384 * TH_KIB)    /* of each of its streams, for a person */
 #define TH_COMMAND_PROGRESS_MAX (4 * TH_KIB) /* of its standard error, told with a failure */
 #define TH_COMMAND_ARGV_MAX 64
-#define TH_COMMANDS_MAX 32             /* of one call of the shell */
-#define TH_FILE_SCAN_MAX (64 * TH_MIB) /* read_file looks this far for a line */
-#define TH_NET_RULES_MAX 256           /* entries of an agent's net */
-#define TH_NET_RULE_LEN_MAX 512        /* bytes of one */
-#define TH_SECRETS_MAX 64              /* of an agent */
-#define TH_SECRET_NAME_MAX 64          /* bytes of a secret's name, of a header's */
-#define TH_MASK_LEN_MIN 8              /* bytes of a secret: shorter ones would mask what is none */
+#define TH_COMMANDS_MAX 32               /* of one call of the shell */
+#define TH_FILE_SCAN_MAX (64 * TH_MIB)   /* read_file looks this far for a line */
+#define TH_NET_RULES_MAX 256             /* entries of an agent's net */
+#define TH_NET_RULE_LEN_MAX 512          /* bytes of one */
+#define TH_SECRETS_MAX 64                /* of an agent */
+#define TH_SECRETS_SESSIONS_MAX 1024     /* that have such */
+#define TH_SECRETS_GIVEN_MAX 256         /* values that a client gives a session, the former too */
+#define TH_SECRETS_JSON_MAX (2 * TH_MIB) /* of those that a client gives at once */
+#define TH_SECRET_NAME_MAX 64            /* bytes of a secret's name, of a header's */
+#define TH_MASK_LEN_MIN 8 /* bytes of a secret: shorter ones would mask what is none */
 #define TH_MASK_LEN_MAX 4096
 #define TH_MASK_NODES_MAX (1 << 20) /* bytes of all forms of all secrets of a mask */
 #define TH_MASK_HOLD_MIN 4          /* fewer bytes that may begin a secret are not held back */

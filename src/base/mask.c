@@ -233,6 +233,11 @@ enum th_code th_mask_add(struct th_mask *m, const struct th_secret *secret, stru
 	return good ? TH_OK : th_fail(err, TH_ELIMIT, "the secrets are too many or too long");
 }
 
+bool th_mask_empty(const struct th_mask *m)
+{
+	return !m || m->count == 1;
+}
+
 void th_mask_build(struct th_mask *m)
 {
 	uint32_t *queue = (uint32_t *)th_alloc(m->count * sizeof(*queue));
@@ -302,7 +307,7 @@ bool th_mask_apply(const struct th_mask *m, char *bytes, size_t len)
 {
 	uint32_t node = 0;
 
-	return m && mask(m, &node, bytes, 0, len);
+	return !th_mask_empty(m) && mask(m, &node, bytes, 0, len);
 }
 
 void th_mask_stream_init(struct th_mask_stream *s, const struct th_mask *m)
@@ -322,7 +327,7 @@ void th_mask_stream_deinit(struct th_mask_stream *s)
 
 void th_mask_stream_feed(struct th_mask_stream *s, struct th_str bytes, struct th_buf *out)
 {
-	while (s->mask && bytes.len > 0) {
+	while (!th_mask_empty(s->mask) && bytes.len > 0) {
 		struct th_str piece = th_str_sub(bytes, 0, STREAM_PIECE);
 		size_t from = s->held.len;
 

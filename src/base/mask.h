@@ -5,8 +5,8 @@
  * and for JSON.
  *
  * Each byte of an occurrence becomes '*', so that lengths and JSON stay what
- * they were.  What costs is a look at each byte; without secrets there is no
- * mask.  Pixels, compressed and encrypted bytes are out of reach.
+ * they were.  What costs is a look at each byte, and nothing without
+ * secrets.  Pixels, compressed and encrypted bytes are out of reach.
  */
 #ifndef TH_BASE_MASK_H
 #define TH_BASE_MASK_H
@@ -22,8 +22,10 @@ struct th_mask *th_mask_free(struct th_mask *m); /* takes NULL, returns NULL; wi
  * mask has too many. */
 TH_NODISCARD enum th_code th_mask_add(struct th_mask *m, const struct th_secret *secret,
 				      struct th_err *err);
-/* After the last one, before the first use. */
+/* After the last one, before the first use.  More may be added later, and it is built once more:
+ * who uses it goes on with it. */
 void th_mask_build(struct th_mask *m);
+bool th_mask_empty(const struct th_mask *m); /* it masks nothing; also NULL */
 
 /* A text as a whole, in place.  True: something was masked.  `m` may be NULL: nothing is. */
 bool th_mask_apply(const struct th_mask *m, char *bytes, size_t len);

@@ -581,6 +581,8 @@ struct th_str th_outcome_sentence(struct th_str text);
 	  "the whole metadata from here on; without, as before")                                  \
 	F(ev_session_changed, raw, confirm, "confirm", 0,                                         \
 	  "asked beside the agent file's confirm from here on: when, threshold, unknown")         \
+	F(ev_session_changed, strs, secrets, "secrets", 0,                                        \
+	  "names of secrets that its commands were given or not any more; values are nowhere")    \
 	F(ev_session_changed, str, by, "by", 0, "who changed it")
 
 #define TH_FIELDS_ev_budget(F)                                                  \

@@ -199,6 +199,22 @@ void th_link_forget(struct th_executor_client *x)
 	}
 }
 
+void th_link_give(struct th_executor_client *x)
+{
+	struct th_buf head TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_FRAME_JSON_MAX);
+	struct th_exec_give m = { .op = TH_STR("give") };
+
+	if (!x->given || x->gave)
+		return;
+	m.secrets = th_secret_expose(x->given);
+	th_buf_reserve(&head, m.secrets.len + TH_KIB); /* so that no copy is left behind */
+	th_exec_print(&th_exec_give_table, &m, &head);
+	x->gave =
+	    !head.failed && th_sock_send(x->sock, th_buf_str(&head), TH_STR(""), NULL) != TH_ELIMIT;
+	if (head.cap)
+		explicit_bzero(head.ptr, head.cap);
+}
+
 void th_link_watch_send(struct th_executor_client *x)
 {
 	struct th_exec_watch m = { .op = TH_STR("watch"),

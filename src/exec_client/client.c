@@ -24,6 +24,7 @@ static void destroy(struct th_executor_client *x)
 	th_sock_free(x->starter);
 	th_sock_free(x->sock);
 	th_secret_free(x->o.secrets);
+	th_secret_free(x->given);
 	for (uint32_t i = 0; i < x->call_room; i++) {
 		th_arena_deinit(&x->calls[i]->arena);
 		free(x->calls[i]);
@@ -173,6 +174,14 @@ static struct th_executor_id add(struct th_executor_client *x, const struct th_e
 	c->held = c->cancelled = c->broken = false;
 	th_link_soon(x);
 	return id;
+}
+
+void th_executor_client_give(struct th_executor_client *x, struct th_str list)
+{
+	th_secret_free(x->given);
+	x->given = th_secret_new(list);
+	x->gave = false;
+	th_link_soon(x); /* nothing is connected for it */
 }
 
 struct th_executor_id th_executor_client_run(struct th_executor_client *x,

@@ -186,6 +186,10 @@ void th_executor_client_host(struct th_executor_client *x, struct th_executor_id
 void th_executor_client_forget(struct th_executor_client *x, const struct th_str *effect_ids,
 			       size_t count);
 
+/* Secrets that commands get which name them: a list of exec_given (wire/exec.h), all of them.  They
+ * are said to each executor before the next effect; none is started for it. */
+void th_executor_client_give(struct th_executor_client *x, struct th_str list);
+
 /* The session has ended: the executor closes the desktop, kills all commands and exits.  `done`
  * (may be NULL) is called when it has exited; TH_OK also if none was running. */
 void th_executor_client_end(struct th_executor_client *x,

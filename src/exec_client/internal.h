@@ -91,6 +91,8 @@ struct th_executor_client {
 	struct th_str forget[TH_EXEC_FORGET_MAX];
 	size_t forget_count;
 	int64_t next_id;
+	struct th_secret *given;        /* a list of exec_given; NULL: none */
+	bool gave;                      /* on this connection */
 	struct th_executor_watch watch; /* on_frame NULL: none */
 	int64_t watch_id;               /* on this connection; 0: not sent on it */
 	bool end;
@@ -127,6 +129,7 @@ void th_link_say_input(struct th_executor_client *x, int64_t id, struct th_str b
 		       int rows);
 void th_link_hello(struct th_executor_client *x);
 void th_link_forget(struct th_executor_client *x);
+void th_link_give(struct th_executor_client *x);
 void th_link_watch_send(struct th_executor_client *x);
 void th_link_watch_give_up(struct th_executor_client *x, const struct th_err *why);
 /* An error of it breaks the connection. */

@@ -71,6 +71,7 @@ static void disconnect(struct th_executor_client *x)
 	th_timer_stop(&x->timer);
 	x->state = TH_LINK_IDLE;
 	x->watch_id = 0;
+	x->gave = false;
 	for (struct th_link_waiter *w = x->waiters; w; w = w->next)
 		w->id = 0;
 	for (uint32_t i = 0; i < x->call_room; i++) {
@@ -392,6 +393,7 @@ static void connect(struct th_executor_client *x)
 static void send_waiting(struct th_executor_client *x)
 {
 	th_link_forget(x);
+	th_link_give(x);
 	for (uint32_t i = 0; i < x->call_room && !x->freed && x->state == TH_LINK_OPEN; i++) {
 		struct th_link_call *c = x->calls[i];
 		if (th_link_call_is(c) && c->id == 0 && !c->held)

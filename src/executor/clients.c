@@ -132,6 +132,7 @@ static enum th_code on_hello(struct th_exec_client *c, const struct th_exec_hell
 			code = th_ledger_sync(x->ledger, err);
 		if (code == TH_EIO)
 			th_exec_fatal(x, err);
+		x->env.given.count = x->own_given; /* what clients gave its owner before */
 	}
 	if (code == TH_OK && m->workspace.len > 0)
 		code = check_workspace(x, m->workspace, err);
@@ -216,6 +217,7 @@ static enum th_code on_message(struct th_exec_client *c, const struct th_frame *
 		struct th_exec_host host;
 		struct th_exec_input input;
 		struct th_exec_watch watch;
+		struct th_exec_give give;
 	} m;
 
 	th_arena_init(&arena, 2 * TH_FRAME_JSON_MAX);
@@ -259,6 +261,9 @@ static enum th_code on_message(struct th_exec_client *c, const struct th_frame *
 		if (code == TH_OK)
 			th_exec_on_input(c, &m.input, frame->attachment);
 		return code;
+	case TH_EXEC_OP_GIVE:
+		code = th_table_parse(&th_exec_give_table, v, &arena, &m.give, err);
+		return code ? code : th_exec_on_give(c, &m.give, err);
 	case TH_EXEC_OP_FORGET:
 		code = th_table_parse(&th_exec_forget_table, v, &arena, &m.forget, err);
 		if (code == TH_OK)

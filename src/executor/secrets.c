@@ -126,6 +126,8 @@ enum th_code th_exec_secrets_make(struct th_executor_server *x, struct th_err *e
 	enum th_code code = TH_OK;
 	size_t n = 0;
 
+	x->mask = th_mask_new();
+	x->env.mask = x->mask;
 	x->secret_environment = (const char **)th_arena_array(
 	    &x->arena, TH_SECRETS_MAX + TH_COUNT(trust_variables) + 1, sizeof(char *));
 	if (!x->secret_environment)
@@ -136,7 +138,6 @@ enum th_code th_exec_secrets_make(struct th_executor_server *x, struct th_err *e
 		return th_fail_errno(err, errno, "forbid core files");
 	x->secrets = th_secret_new(x->start.secrets);
 	code = th_json_parse(x->start.secrets, &doc, err);
-	x->mask = th_mask_new();
 	for (struct th_json_iter it = th_json_iter(doc ? th_json_root(doc) : NULL);
 	     code == TH_OK && th_json_next(&it);) {
 		if (n + x->env.given.count == TH_SECRETS_MAX)
@@ -145,7 +146,7 @@ enum th_code th_exec_secrets_make(struct th_executor_server *x, struct th_err *e
 		n += x->secret_environment[n] != NULL;
 	}
 	th_mask_build(x->mask);
-	x->env.mask = x->mask;
+	x->own_given = x->env.given.count;
 	if (code || n == 0)
 		return code;
 	code = make_authority(x, err);
@@ -154,6 +155,90 @@ enum th_code th_exec_secrets_make(struct th_executor_server *x, struct th_err *e
 		    &x->arena, th_arena_printf(&x->arena, "%s=%s", trust_variables[i], x->trust));
 		if (!x->secret_environment[n++])
 			code = th_fail(err, TH_ELIMIT, "the environment is too long");
+	}
+	return code;
+}
+
+/* ---- what a client gives while the session goes on ---- */
+
+/* NAME=value as it was given before, or for the first time, and then it is masked from here on. */
+static enum th_code hand(struct th_executor_server *x, const struct th_exec_given *m,
+			 const char **ret, struct th_err *err)
+{
+	struct th_secret *value;
+	enum th_code code;
+
+	for (size_t i = 0; i < x->handed_count; i++) {
+		struct th_str entry = th_str_of(x->handed[i]);
+
+		*ret = x->handed[i];
+		if (entry.len == m->name.len + 1 + m->value.len && th_str_starts(entry, m->name) &&
+		    entry.ptr[m->name.len] == '=' && th_str_ends(entry, m->value))
+			return TH_OK;
+	}
+	if (!x->handed)
+		x->handed = (const char **)th_arena_array(&x->arena, TH_SECRETS_GIVEN_MAX,
+							  sizeof(*x->handed));
+	if (!x->handed || x->handed_count == TH_SECRETS_GIVEN_MAX)
+		return th_fail(err, TH_ELIMIT, "more than %d values of secrets were given",
+			       TH_SECRETS_GIVEN_MAX);
+	value = th_secret_new(m->value);
+	code = th_mask_add(x->mask, value, err);
+	th_secret_free(value);
+	if (code)
+		return code;
+	th_mask_build(x->mask);
+	*ret = th_arena_cstr(
+	    &x->arena, th_arena_printf(&x->arena, "%.*s=%.*s", TH_FMT(m->name), TH_FMT(m->value)));
+	if (!*ret)
+		return th_fail(err, TH_ELIMIT, "the secrets are too long");
+	x->handed[x->handed_count++] = *ret;
+	return TH_OK;
+}
+
+static enum th_code give_to_commands(struct th_executor_server *x, const char *entry,
+				     struct th_err *err)
+{
+	struct th_given *g = &x->env.given;
+
+	if (!g->list)
+		g->list = (struct th_given_secret *)th_arena_array(&x->arena, TH_SECRETS_MAX,
+								   sizeof(*g->list));
+	if (!g->list || g->count == TH_SECRETS_MAX)
+		return th_fail(err, TH_ELIMIT, "more than %d secrets", TH_SECRETS_MAX);
+	g->list[g->count].name = th_str_n(entry, (size_t)(strchr(entry, '=') - entry));
+	g->list[g->count++].entry = entry;
+	return TH_OK;
+}
+
+enum th_code th_exec_on_give(struct th_exec_client *c, const struct th_exec_give *m,
+			     struct th_err *err)
+{
+	struct th_executor_server *x = c->x;
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
+	struct rlimit none = { 0, 0 };
+	enum th_code code;
+
+	if (!c->greeted || c->epoch <= 0 || c->looks_on)
+		return th_fail(err, TH_EPERM, "a guest gives no secrets");
+	if (c->epoch < th_ledger_epoch(x->ledger))
+		return th_fail(err, TH_EFENCED, "a newer owner has the session");
+	if (setrlimit(RLIMIT_CORE, &none) < 0)
+		return th_fail_errno(err, errno, "forbid core files");
+	th_arena_init(&a, 4 * TH_MIB);
+	code = th_json_parse(m->secrets, &doc, err);
+	x->env.given.count = x->own_given; /* what is not among them is not given any more */
+	for (struct th_json_iter it = th_json_iter(doc ? th_json_root(doc) : NULL);
+	     code == TH_OK && th_json_next(&it);) {
+		struct th_exec_given one;
+		const char *entry = NULL;
+
+		code = th_table_parse(&th_exec_given_table, it.val, &a, &one, err);
+		if (code == TH_OK)
+			code = hand(x, &one, &entry, err);
+		if (code == TH_OK && !one.old)
+			code = give_to_commands(x, entry, err);
 	}
 	return code;
 }

@@ -122,7 +122,10 @@ struct th_executor_server {
 	void (*on_withdrawn)(void *ctx, struct th_str host, uint16_t port); /* …_withdrawn */
 	struct th_exec_effect *asking; /* in whose name; NULL: nobody is asked */
 	const struct th_exec_client *asking_client;
-	struct th_mask *mask;            /* over what tools give out; NULL: there are no secrets */
+	struct th_mask *mask; /* over what tools give out */
+	const char **handed;  /* NAME=value of all that clients gave, in the arena; NULL: none */
+	size_t handed_count;
+	size_t own_given;                /* of env.given the agent's, which are first */
 	struct th_secret *secrets;       /* as they came */
 	struct th_secret *authority;     /* th_ca_export */
 	const char *trust;               /* file of roots for programs; NULL: the system's */
@@ -178,6 +181,8 @@ void th_exec_net_deinit(struct th_executor_server *x);
 /* Before it. */
 TH_NODISCARD enum th_code th_exec_secrets_make(struct th_executor_server *x, struct th_err *err);
 void th_exec_secrets_deinit(struct th_executor_server *x);
+TH_NODISCARD enum th_code th_exec_on_give(struct th_exec_client *c, const struct th_exec_give *m,
+					  struct th_err *err);
 /* Entries for the environment of commands: where the proxy is; NULL-terminated, may be empty. */
 const char *const *th_exec_net_environment(const struct th_executor_server *x);
 

@@ -32,7 +32,7 @@ static bool job_note(struct th_tool_job *job, struct th_str json)
 		return true;
 	/* Durable before anything is changed: so no note proves that nothing was. */
 	TH_CLEANUP(th_buf_deinit) struct th_buf note = TH_BUF_INIT(TH_JOURNAL_RECORD_MAX);
-	if (e->x->mask) {
+	if (!th_mask_empty(e->x->mask)) {
 		th_buf_add(&note, json);
 		(void)th_mask_apply_buf(e->x->mask, &note);
 		json = th_buf_str(&note);

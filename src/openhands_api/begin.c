@@ -5,6 +5,7 @@
  * A client sends its whole agent: model, key, tools, hooks.  What runs here is an agent of this
  * server: the model's name is the name of one, or a model of serve.models.  Keys are not read;
  * tools are those of the agent file; what would run a program of the client's is refused.
+ * Its secrets are for commands that name them (secrets.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,8 +42,6 @@ static const struct {
 	  "hooks of a client are not run: they stand in the agent file (docs/HOOKS.md)" },
 	{ "client_tools", "tools of a client are not offered" },
 	{ "agent_profile_id", "there are no profiles: name an agent of this server as the model" },
-	{ "secrets",
-	  "secrets of a client are not taken: they stand in the agent file (docs/SANDBOX.md)" },
 	{ "mcp_config",
 	  "MCP servers of a client are not started: they stand in the agent file (docs/MCP.md)" },
 	{ "parent_conversation_id", "a conversation has no parent here" },
@@ -294,6 +293,12 @@ static void opened(struct th_access *a, const char *session, int status)
 	(void)status;
 	if (!doc)
 		return;
+	if (says_something(th_json_get(v, "secrets")) &&
+	    th_oh_give(h, th_json_get(v, "secrets"), a->user, &e) != 0) {
+		h->doomed = true; /* there is no conversation then */
+		th_oh_not_given(a, &e);
+		return;
+	}
 	if (!th_oh_confirm_of(th_json_get(v, "confirmation_policy"), &confirm) ||
 	    th_str_is(th_buf_str(&confirm), "{\"when\":\"never\"}"))
 		th_buf_clear(&confirm);

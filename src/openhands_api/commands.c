@@ -41,8 +41,11 @@ static void make_id(char text[static TH_UUID_TEXT_SIZE + 1])
 	th_uuid_text(&id, text);
 }
 
-/* The oldest that is over goes.  False: all are under way. */
-static bool make_room(struct th_oh *o)
+static_assert(TH_SERVE_OPENHANDS_ACTS_MAX < TH_SERVE_OPENHANDS_COMMANDS_MAX,
+	      "of those that are remembered one is over");
+
+/* Before one more: the oldest that is over goes. */
+static void make_room(struct th_oh *o)
 {
 	struct th_oh_command **last = NULL, *c;
 	size_t count = 0;
@@ -50,14 +53,11 @@ static bool make_room(struct th_oh *o)
 	for (struct th_oh_command **at = &o->commands; *at; at = &(*at)->next, count++)
 		if ((*at)->over)
 			last = at;
-	if (count < TH_SERVE_OPENHANDS_COMMANDS_MAX)
-		return true;
-	if (!last)
-		return false;
+	if (count < TH_SERVE_OPENHANDS_COMMANDS_MAX || !last)
+		return;
 	c = *last;
 	*last = c->next;
 	command_free(c);
-	return true;
 }
 
 /* ---- as events ---- */
@@ -190,10 +190,6 @@ static void begin(struct th_access *a, const char *session, bool waits)
 
 	if (!doc || !th_oh_place(a, "cwd", th_json_get_str(th_json_root(doc), "cwd"), &folder))
 		return;
-	if (!make_room(a->server->openhands)) {
-		th_access_wait(a, 429, 1000, NULL, "other commands are under way");
-		return;
-	}
 	c = command_new(a, th_json_root(doc));
 	snprintf(seconds, sizeof(seconds), "%lld", (long long)c->seconds);
 	options[3] = seconds;
@@ -206,6 +202,7 @@ static void begin(struct th_access *a, const char *session, bool waits)
 		th_access_error(a, &err);
 		return;
 	}
+	make_room(c->o);
 	c->next = c->o->commands;
 	c->o->commands = c;
 	if (!waits) {

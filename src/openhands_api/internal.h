@@ -132,6 +132,13 @@ void th_oh_questions_free(struct th_oh *o);
 
 void th_oh_commands_free(struct th_oh *o);
 
+/* ---- secrets.c ---- */
+
+/* Of a request: {NAME: TEXT or {"kind": "StaticSecret", "value"}}; the session is open. */
+TH_NODISCARD int th_oh_give(struct th_hub *h, const struct th_json *secrets, const char *by,
+			    struct thole_error *err);
+void th_oh_not_given(struct th_access *a, const struct thole_error *err); /* answers */
+
 /* ---- socket.c ---- */
 
 th_access_fn th_oh_socket;
@@ -151,6 +158,7 @@ th_access_fn th_oh_get, th_oh_message, th_oh_post_run, th_oh_pause, th_oh_interr
     th_oh_fork; /* lead.c */
 th_access_fn th_oh_bash_start, th_oh_bash_execute, th_oh_bash_search, th_oh_bash_event,
     th_oh_bash_stop;                            /* commands.c */
+th_access_fn th_oh_secrets;                     /* secrets.c */
 th_access_fn th_oh_upload, th_oh_download;      /* upload.c */
 th_access_fn th_oh_git_changes, th_oh_git_diff; /* git.c */
 

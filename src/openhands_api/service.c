@@ -41,7 +41,6 @@ static void get_server_info(struct th_access *a)
 static const struct {
 	const char *within, *why;
 } missing[] = {
-	{ "/secrets", "secrets stand in the agent file (docs/SANDBOX.md)" },
 	{ "/navigate", "a log goes on and never back; a fork can begin at an event" },
 	{ "/goal", "goals stand in the agent file: judge (docs/AGENTS.md)" },
 	{ "/switch_", "the model of a conversation stays" },
@@ -108,6 +107,7 @@ static const struct th_route door_routes[] = {
 	{ "POST", ONE "/security_analyzer", TH_SCOPE_APPROVE, th_oh_analyzer, SMALL, NULL, NULL, NULL },
 	{ "POST", ONE "/condense", TH_SCOPE_RUN, th_oh_condense, SMALL, NULL, NULL, NULL },
 	{ "POST", ONE "/ask_agent", TH_SCOPE_RUN, th_oh_ask, 4 * SMALL, NULL, NULL, NULL },
+	{ "POST", ONE "/secrets", TH_SCOPE_RUN, th_oh_secrets, BODY, NULL, NULL, NULL },
 	{ "POST", ONE "/fork", TH_SCOPE_RUN, th_oh_fork, SMALL, NULL, NULL, NULL },
 	{ "GET", "/sockets/events/{id}", 0, th_oh_socket, 0, NULL, NULL, NULL },
 	{ "POST", "/api/bash/start_bash_command", TH_SCOPE_RUN, th_oh_bash_start, 4 * SMALL, NULL, NULL, NULL },

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "runtime/analyser.h"
+#include "runtime/given.h"
 #include "runtime/internal.h"
 #include "runtime/mcp.h"
 #include "runtime/secrets.h"
@@ -88,7 +89,10 @@ enum th_code th_runtime_session_executor(struct th_runtime_session *s, int64_t e
 	code = th_runtime_secrets(s->setup->agent.secrets, o.scope, s->id, &o.secrets, err);
 	if (code)
 		return code;
-	return th_executor_client_new(s->rt->loop, &o, &s->executor, err);
+	code = th_executor_client_new(s->rt->loop, &o, &s->executor, err);
+	if (code == TH_OK)
+		th_runtime_given_say(s);
+	return code;
 }
 
 void th_runtime_session_executor_end(const struct th_runtime_session *s)

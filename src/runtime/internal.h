@@ -45,6 +45,7 @@ struct th_runtime_setup {
 };
 
 /* A session of the runtime: what the driver borrows, and its executor. */
+struct th_runtime_given;
 struct th_runtime_mcp;
 
 struct th_runtime_session {
@@ -116,6 +117,7 @@ struct th_runtime {
 	void *left_ctx;
 	size_t child_count; /* sessions with a parent */
 	struct th_runtime_session *sessions;
+	struct th_runtime_given *given;       /* secrets of clients (given.h) */
 	struct th_runtime_session **by_index; /* by the driver's handle index */
 	size_t by_index_cap;
 	struct th_runtime_effect *tool_calls;

@@ -7,6 +7,7 @@
 #include "core/unknown.h"
 #include "mcp/process.h"
 #include "mcp/tool.h"
+#include "runtime/given.h"
 #include "runtime/secrets.h"
 
 /* A call, and how it ended. */
@@ -29,7 +30,7 @@ struct mcp_call {
 
 struct th_runtime_mcp {
 	struct th_tool_env env;
-	struct th_mask *mask; /* over all that is told; NULL: the agent has no secrets */
+	struct th_mask *mask; /* over all that is told */
 	bool masks;           /* it was made */
 	struct mcp_call *calls;
 };
@@ -207,8 +208,24 @@ static enum th_code make_mask(struct th_runtime_session *s, struct th_err *err)
 	if (m->masks)
 		return TH_OK;
 	code = th_runtime_secrets_mask(s->setup->agent.secrets, &m->mask, err);
+	if (!m->mask)
+		m->mask = th_mask_new();
+	if (!code)
+		code = th_runtime_given_mask(s, m->mask, err);
+	th_mask_build(m->mask);
 	m->env.mask = m->mask;
 	m->masks = !code;
+	return code;
+}
+
+enum th_code th_runtime_mcp_given(struct th_runtime_session *s, struct th_err *err)
+{
+	enum th_code code;
+
+	if (!s->mcp || !s->mcp->masks)
+		return TH_OK;
+	code = th_runtime_given_mask(s, s->mcp->mask, err);
+	th_mask_build(s->mcp->mask);
 	return code;
 }
 

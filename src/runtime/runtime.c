@@ -12,6 +12,7 @@
 #include "base/label.h"
 #include "io/clock.h"
 #include "io/role.h"
+#include "runtime/given.h"
 #include "runtime/mcp.h"
 #include "runtime/screen.h"
 #include "stores/stores.h"
@@ -350,6 +351,7 @@ struct th_runtime *th_runtime_free(struct th_runtime *rt)
 		rt->failed = true;
 	if (rt->loop)
 		th_runtime_executor_ended(rt, (struct th_str){});
+	th_runtime_given_free(rt);
 	rt->leases = th_leases_free(rt->leases);
 	rt->writer = th_reader_free(rt->writer);
 	rt->reader = th_reader_free(rt->reader);

@@ -160,6 +160,11 @@ void th_runtime_open_now(struct th_runtime *rt, const void *ready_ctx);
 /* Or it is not opened, and `ready` is not called.  False: there is none; `ready` comes or came. */
 bool th_runtime_give_up(struct th_runtime *rt, const void *ready_ctx);
 
+/* Secrets for commands that name them: a JSON object of names and values; null takes one away.
+ * They are in memory alone.  TH_EUSAGE, TH_ELIMIT: nothing of it was done. */
+struct th_json;
+TH_NODISCARD enum th_code th_runtime_give(struct th_runtime *rt, struct th_handle h,
+					  const struct th_json *secrets, struct th_err *err);
 /* Is the session open here, as one of its own or as one that works for another? */
 bool th_runtime_has(const struct th_runtime *rt, struct th_str session_id);
 /* As one that works for another? */

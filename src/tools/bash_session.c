@@ -199,7 +199,7 @@ static void on_output(void *ctx, enum th_child_stream stream, struct th_str byte
 	(void)stream;
 	s->inside = true;
 	look_for_mark(s, bytes);
-	if (s->env->mask) {
+	if (!th_mask_empty(s->env->mask)) {
 		th_mask_stream_feed(&s->mask, bytes, &masked);
 		bytes = th_buf_str(&masked);
 	}
@@ -358,7 +358,7 @@ enum th_code th_shell_session_new(struct th_tool_env *env, const struct th_shell
 	th_arena_init(&s->arena, TH_MIB);
 	th_buf_init(&s->queue,
 		    TH_COMMAND_SIZE_MAX + WORD_LEN + 16 +
-			TH_SECRETS_MAX * (3 * TH_MASK_LEN_MAX + TH_SECRET_NAME_MAX + 16));
+			TH_SECRETS_MAX * (4 * TH_MASK_LEN_MAX + TH_SECRET_NAME_MAX + 16));
 	th_buf_init(&s->report, WORD_LEN + 16 + kind->report_max);
 	th_buf_init(&s->said, WORD_LEN + 16 + kind->report_max);
 	s->terminal = th_terminal_new(on_reply, s);

@@ -76,7 +76,7 @@ static void on_output(void *ctx, enum th_child_stream stream, struct th_str byte
 	struct command *c = (struct command *)ctx;
 	TH_CLEANUP(th_buf_deinit) struct th_buf masked = TH_BUF_INIT(TH_MIB);
 
-	if (!c->job->env->mask) {
+	if (th_mask_empty(c->job->env->mask)) {
 		put(c, stream, bytes);
 		return;
 	}

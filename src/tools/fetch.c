@@ -65,9 +65,11 @@ static void on_output(void *ctx, enum th_child_stream stream, struct th_str byte
 	TH_CLEANUP(th_buf_deinit) struct th_buf masked = TH_BUF_INIT(TH_MIB);
 
 	(void)stream;
-	if (f->job->env->mask)
+	if (!th_mask_empty(f->job->env->mask)) {
 		th_mask_stream_feed(&f->mask, bytes, &masked);
-	put(f, f->job->env->mask ? th_buf_str(&masked) : bytes);
+		bytes = th_buf_str(&masked);
+	}
+	put(f, bytes);
 }
 
 static void on_exit_(void *ctx, const struct th_child_exit *e)

@@ -59,7 +59,7 @@ static void on_output(void *ctx, enum th_child_stream stream, struct th_str byte
 	TH_CLEANUP(th_buf_deinit) struct th_buf masked = TH_BUF_INIT(TH_MIB);
 
 	(void)stream;
-	if (p->job->env->mask) {
+	if (!th_mask_empty(p->job->env->mask)) {
 		th_mask_stream_feed(&p->mask, bytes, &masked);
 		bytes = th_buf_str(&masked);
 	}

@@ -67,7 +67,7 @@ static void on_output(void *ctx, enum th_child_stream stream, struct th_str byte
 	struct th_sh *s = (struct th_sh *)ctx;
 	TH_CLEANUP(th_buf_deinit) struct th_buf masked = TH_BUF_INIT(TH_MIB);
 
-	if (!s->job->env->mask) {
+	if (th_mask_empty(s->job->env->mask)) {
 		put(s, stream, bytes);
 		return;
 	}

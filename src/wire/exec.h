@@ -18,6 +18,8 @@
  *	host      whether the programs of run `id` may reach what they asked for: no answer
  *	input     what was typed for run `id`, and its terminal's size: no answer
  *	forget    these outcomes are durable elsewhere: no answer
+ *	give      secrets that commands get which name them, all of them, in the place of those
+ *	          that were given before: no answer; what was given once is masked for good
  *	end       the session ended: all is closed and killed, then the connection
  *	watch     a live view: frames, the first with all tiles
  *	next      the last frame of that request was taken: one more, when something is new
@@ -53,8 +55,8 @@
 #include "base/field.h"
 
 /* Version of these messages: both ends of a connection have the same.  2: input, and what answers
- * a question of a program. */
-#define TH_EXEC_PROTOCOL 2
+ * a question of a program.  3: give. */
+#define TH_EXEC_PROTOCOL 3
 #define TH_EXEC_TOKEN_LEN 32 /* hex digits: what a hello proves itself with */
 
 /* ---- requests of a runtime ---- */
@@ -123,6 +125,15 @@
 #define TH_FIELDS_exec_forget(F)                        \
 	F(exec_forget, str, op, "op", TH_REQ, "forget") \
 	F(exec_forget, strs, effect_ids, "effect_ids", TH_REQ, "effects whose outcome is durable")
+
+#define TH_FIELDS_exec_given(F)                                                   \
+	F(exec_given, str, name, "name", TH_REQ | TH_NONEMPTY, "of the variable") \
+	F(exec_given, str, value, "value", TH_REQ, "never written anywhere")      \
+	F(exec_given, bool, old, "old", 0, "masked, and given to no command any more")
+
+#define TH_FIELDS_exec_give(F)                      \
+	F(exec_give, str, op, "op", TH_REQ, "give") \
+	F(exec_give, raw, secrets, "secrets", TH_REQ, "list of exec_given")
 
 /* ---- answers ---- */
 
@@ -315,6 +326,8 @@
 	X(exec_host)           \
 	X(exec_input)          \
 	X(exec_forget)         \
+	X(exec_given)          \
+	X(exec_give)           \
 	X(exec_welcome)        \
 	X(exec_output)         \
 	X(exec_finished)       \
@@ -340,6 +353,7 @@ TH_EXEC_MESSAGES(X)
 	X(ATTACH, "attach")     \
 	X(CANCEL, "cancel")     \
 	X(FORGET, "forget")     \
+	X(GIVE, "give")         \
 	X(HOST, "host")         \
 	X(INPUT, "input")       \
 	X(ASKS, "asks")         \

@@ -13,6 +13,7 @@ from openhands.sdk.conversation.exceptions import ConversationRunError
 from openhands.sdk.conversation.response_utils import get_agent_final_response
 from openhands.sdk.conversation.state import ConversationExecutionStatus as Status
 from openhands.sdk.event import ActionEvent, AgentErrorEvent, MessageEvent, ObservationEvent, UserRejectObservation
+from openhands.sdk.secret import LookupSecret, StaticSecret
 from openhands.sdk.security.confirmation_policy import AlwaysConfirm, NeverConfirm
 from pydantic import SecretStr
 
@@ -137,6 +138,17 @@ def pause_and_failure():
     c.close()
 
 
+def secrets():
+    c = begin(secrets={"DEPLOY": "a value of nobody's"})
+    c.update_secrets({"KEY": StaticSecret(value=SecretStr("another of nobody's")), "MADE": lambda: "made of nobody's"})
+    c.send_message("secret")
+    c.run()
+    assert (WORK / str(c.id) / "secret").read_text() == "a value of nobody's another of nobody's made of nobody's\n"
+    (seen,) = kinds(c, ObservationEvent)
+    assert "*" * 19 in seen.observation.content[0].text and "nobody" not in seen.model_dump_json(), seen
+    c.close()
+
+
 def strangers():
     try:
         Conversation(agent=agent(), workspace=workspace("no-token-of-anybody"), visualizer=None)
@@ -150,11 +162,12 @@ def strangers():
         except Exception as why:  # noqa: BLE001
             assert "422" in str(why), why
     c = begin(agent=agent("openai/gpt-5.4"))  # a model that the server lends
-    try:
-        c.update_secrets({"TOKEN": "value"})
-        raise AssertionError("secrets")
-    except Exception as why:  # noqa: BLE001
-        assert "501" in str(why), why
+    for bad in ({"TOKEN": "short"}, {"TOKEN": LookupSecret(url=HOST + "/x")}):
+        try:
+            c.update_secrets(bad)
+            raise AssertionError("secrets")
+        except Exception as why:  # noqa: BLE001
+            assert "422" in str(why), why
     assert c.workspace.execute_command("id").exit_code != 0  # in no conversation's folder
     c.close()
 
@@ -190,6 +203,6 @@ def its_own_work():
 
 if __name__ == "__main__":
     WORK = pathlib.Path(os.environ["WORKSPACES"])
-    for part in (a_conversation, confirmation, pause_and_failure, its_own_work, strangers):
+    for part in (a_conversation, confirmation, pause_and_failure, its_own_work, secrets, strangers):
         part()
         print(part.__name__, "ok", flush=True)

@@ -25,9 +25,9 @@ AGENT = {"kind": "Agent", "llm": {"model": "thole/default", "api_key": "a-key-of
 
 
 class Faces(serving.Served):
-    def begin(self, *more, rules=()):
+    def begin(self, *more, rules=(), tools="shell, read_file, write_file"):
         (self.folder / "config" / "thole" / "config.yaml").write_text(
-            "executor_linger_s: 20\nserve:\n  models: [gpt-5.4]\n  strangers_per_second: 1000000\ntools: [shell, read_file, write_file]\n")
+            "executor_linger_s: 20\nserve:\n  models: [gpt-5.4]\n  strangers_per_second: 1000000\ntools: [%s]\n" % tools)
         self.serve_rules([*rules, *RULES])
         self.workspaces = self.folder / "workspaces"
         self.workspaces.mkdir(exist_ok=True)
@@ -343,7 +343,7 @@ class Conversations(Faces):
                 self.assertIn("detail", self.create(422, **more))
         self.assertEqual(self.create(agent={"kind": "Agent", "llm": {"model": "openai/gpt-5.4"}})["agent"]["llm"]["model"], "gpt-5.4")
         c = self.create()
-        for method, path in (("POST", "/secrets"), ("POST", "/navigate"), ("POST", "/switch_llm"), ("POST", "/goal")):
+        for method, path in (("POST", "/navigate"), ("POST", "/switch_llm"), ("POST", "/goal")):
             self.assertEqual(self.call(method, self.path(c, path), {}).status, 501, path)
         for path in ("/api/file/create_directory", "/api/settings", "/api/profiles/x"):
             self.assertEqual(self.call("POST", path, {}).status, 501, path)

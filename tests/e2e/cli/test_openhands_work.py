@@ -99,6 +99,87 @@ class Work(Faces):
         for e in items:
             self.assertEqual((e["exit_code"], "not this server's any more" in e["stderr"]), (-1, True))
 
+    def test_most_at_once(self):
+        """64 commands wait or are under way; 128 are remembered, the last ones; a WebSocket has 10 seconds to say who it is."""
+        self.begin()
+        silent = self.socket({"id": "01234567-89ab-4def-8123-456789abcdef"}, who=None)
+        first = None
+        for _ in range(2):
+            c = self.create()
+            began = self.bash(c, "mkfifo gate; read x < gate", "start", timeout=60)
+            first = first or began
+            for _ in range(63):
+                self.bash(c, "true", "start")
+            full = self.call("POST", self.path(c, "/bash/start_bash_command"), {"command": "true"})
+            self.assertEqual((full.status, "64 other commands are under way" in full.body.decode()), (409, True))
+            self.good_call("DELETE", self.path(c))  # and all of them end
+        items = lambda: self.good_call("GET", "/api/bash/bash_events/search?kind__eq=BashCommand&limit=100")
+        self.assertEqual(self.good_call("GET", "/api/bash/bash_events/" + first["id"])["id"], first["id"])
+        self.assertEqual(items()["items"][0]["id"], first["id"])
+        self.bash(self.create(), "true")
+        self.assertEqual(self.call("GET", "/api/bash/bash_events/" + first["id"]).status, 404)
+        self.assertNotIn(first["id"], [e["id"] for e in items()["items"]])
+        self.assertEqual(silent.receive(), 4001)
+
+    def everything_written(self):
+        """All files of the server's, but for the folders of conversations."""
+        return b"".join(p.read_bytes() for p in self.folder.rglob("*") if p.is_file() and self.workspaces not in p.parents)
+
+    def give(self, conversation, secrets, status=200, who="alice"):
+        answer = self.call("POST", self.path(conversation, "/secrets"), {"secrets": secrets}, who=who)
+        self.assertEqual(answer.status, status, answer.body)
+        return answer.json()
+
+    def has_run(self, conversation, tool, command):
+        """What the agent's next command gave the model, and the file `out` that it wrote."""
+        self.say(conversation, "%s: %s" % (tool, command))
+        self.run_on(conversation, "finished")
+        return self.told(conversation)[-2]["observation"]["content"][0]["text"], (self.workspaces / conversation["id"] / "out").read_text()
+
+    def test_secrets(self):
+        """A client's: for the commands that name them, in no file of the server, and masked in what comes back."""
+        value, other, short = "a value of nobody's", "another\nvalue's", "seven 7"
+        commands = ("echo $DEPLOY > out; echo got $DEPLOY", "env | grep -c nobody > out; true", "cat out.kept; echo ${#DEPLOY} > out",
+                    "echo $KEY > out", "echo [$DEPLOY] > out")
+        rules = [{"if": {"tail": "%s: %s" % (tool, line)}, "parts": [{"function_call": {"name": tool, "arguments": {"command": line}}}]}
+                 for tool in ("shell", "bash") for line in commands]
+        (self.folder / "config" / "thole").mkdir(parents=True, exist_ok=True)
+        self.begin(rules=rules, tools="shell, bash")
+        c = self.create(secrets={"DEPLOY": value})  # before it has an executor
+        got, out = self.has_run(c, "shell", commands[0])
+        self.assertIn("got " + "*" * len(value), got)
+        self.assertEqual(out, value + "\n")
+        self.assertEqual(self.has_run(c, "shell", commands[1])[1], "0\n")  # that one does not name it
+        (self.workspaces / c["id"] / "out.kept").write_text(value)
+        # Another value while a shell lives; the former one stays masked.
+        self.assertEqual(self.has_run(c, "bash", commands[1])[1], "0\n")
+        self.give(c, {"DEPLOY": {"kind": "StaticSecret", "value": "other than before"}, "KEY": {"value": other, "description": "d"}})
+        got, out = self.has_run(c, "bash", commands[2])
+        self.assertIn("*" * len(value), got)
+        self.assertEqual(out, "17\n")
+        self.assertEqual(self.has_run(c, "shell", commands[3])[1], other.replace("\n", " ") + "\n")
+        self.give(c, {"DEPLOY": None, "NEVER": ""})
+        self.assertEqual(self.has_run(c, "shell", commands[4])[1], "[]\n")
+        for wrong in ({"DEPLOY": short}, {"1": value}, {"A": 1}, {"A": {"kind": "LookupSecret", "url": "http://127.0.0.1/"}}, [], None):
+            said = self.give(c, wrong, 422)
+            self.assertNotIn(short, json.dumps(said))
+        self.assertEqual(self.call("POST", "/api/conversations", {"agent": AGENT, "secrets": {"DEPLOY": short}}).status, 422)
+        self.wait_for(lambda: len(self.good_call("GET", "/api/conversations/search")["items"]) == 1)  # that one is deleted
+        self.give(c, {"DEPLOY": value}, 403, who="reader")
+        self.give(c, {"DEPLOY": value}, 404, who="bob")
+        changed = [json.loads(line)["data"] for line in self.good("log", c["id"], "--json").out.splitlines() if "session_changed" in line]
+        self.assertEqual([e.get("secrets") for e in changed if e.get("secrets")], [["DEPLOY"], ["DEPLOY", "KEY"], ["DEPLOY", "NEVER"]])
+        written = self.everything_written()
+        for one in (value, "other than before", other, short):
+            for form in (one, json.dumps(one)[1:-1]):
+                self.assertNotIn(form.encode(), written)
+        # A server that begins anew has none, until they are given again.
+        self.end_http()
+        self.listen()
+        self.assertEqual(self.has_run(c, "shell", commands[4])[1], "[]\n")
+        self.give(c, {"DEPLOY": value})
+        self.assertEqual(self.has_run(c, "shell", commands[0])[1], value + "\n")
+
     def outputs(self, conversation, command):
         return self.good_call("GET", self.path(conversation, "/bash/bash_events/search?kind__eq=BashOutput&order__gt=-1&command_id__eq="
                                                + command["id"]))["items"]

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A person in the agent's place, on a computer that the program makes. */
+#include "base/buf.h"
+#include "base/limits.h"
 #include "rig.h"
 
 #include <poll.h>
@@ -141,6 +143,73 @@ static void on_answer(void *ctx, struct thole_session *s, const char *answer, co
 	d->done++;
 }
 
+static int take_secrets(void *ctx, const char *line, size_t len)
+{
+	struct th_buf *out = ctx;
+
+	if (strstr(line, "session_changed"))
+		th_buf_add(out, th_str_n(line, len));
+	return 0;
+}
+
+/* Names and values are looked at before anything is done, and only names are in the log. */
+static void test_secrets(void **state)
+{
+	struct thole_runtime *rt = runtime_at("http://127.0.0.1:1/v1", "memory:");
+	struct thole_agent *agent = agent_of("given");
+	struct th_buf text = TH_BUF_INIT(TH_MIB), log = TH_BUF_INIT(TH_MIB);
+	struct thole_session *s = NULL;
+	char *too_long = calloc(1, TH_SECRETS_JSON_MAX + 2);
+	static const char *const bad[] = {
+		"[]",
+		"{",
+		"{\"T\":1}",
+		"{\"T\":\"1234567\"}",
+		"{\"1T\":\"12345678\"}",
+		"{\"T\":\"1234567\\u0000\"}",
+		"{\"OWN\":\"12345678\"}",
+	};
+
+	(void)state;
+	assert_non_null(too_long);
+	memset(too_long, ' ', TH_SECRETS_JSON_MAX + 1);
+	GOOD(thole_agent_set_json(agent, "secrets", "{\"OWN\":{\"give\":true}}", &error));
+	GOOD(thole_session_new(rt, agent, "given", &s, &error));
+	thole_agent_free(agent);
+	BAD(THOLE_EUSAGE, thole_session_give_secrets(NULL, "{}", "ann", &error));
+	BAD(THOLE_EUSAGE, thole_session_give_secrets(s, NULL, "ann", &error));
+	BAD(THOLE_ELIMIT, thole_session_give_secrets(s, too_long, "ann", &error));
+	for (size_t i = 0; i < TH_COUNT(bad); i++)
+		BAD(THOLE_EUSAGE, thole_session_give_secrets(s, bad[i], "ann", &error));
+	GOOD(thole_session_give_secrets(s, "{}", NULL, &error)); /* nothing is said */
+	/* 63 names beside the agent's; one more is too many, but one in the place of another. */
+	for (int i = 0; i < TH_SECRETS_MAX - 1; i++)
+		th_buf_printf(&text, "%s\"T%d\":\"value-%d-of-many\"", i ? "," : "{", i, i);
+	th_buf_add_char(&text, '}');
+	GOOD(thole_session_give_secrets(s, text.ptr, "ann", &error));
+	BAD(THOLE_ELIMIT, thole_session_give_secrets(s, "{\"U\":\"one too many\"}", "ann", &error));
+	GOOD(thole_session_give_secrets(s, "{\"T0\":null,\"U\":\"now there is room\"}", "ann",
+					&error));
+	/* The former values count, too; the same one again does not. */
+	for (int i = TH_SECRETS_MAX; i < TH_SECRETS_GIVEN_MAX; i++) {
+		th_buf_clear(&text);
+		th_buf_printf(&text, "{\"U\":\"another-value-%d\"}", i);
+		GOOD(thole_session_give_secrets(s, text.ptr, "ann", &error));
+	}
+	GOOD(thole_session_give_secrets(s, "{\"U\":\"another-value-100\"}", "ann", &error));
+	BAD(THOLE_ELIMIT,
+	    thole_session_give_secrets(s, "{\"U\":\"the last of all\"}", "ann", &error));
+	GOOD(thole_session_wait(s, -1, &error));
+	GOOD(thole_runtime_log(rt, "given", 1, take_secrets, &log, &error));
+	assert_non_null(strstr(log.ptr, "\"secrets\":[\"T0\",\"U\"],\"by\":\"ann\""));
+	assert_null(strstr(log.ptr, "value"));
+	assert_null(strstr(log.ptr, "room"));
+	GOOD(thole_runtime_free(rt));
+	th_buf_deinit(&text);
+	th_buf_deinit(&log);
+	free(too_long);
+}
+
 /* A question beside the task, to a model that is not there. */
 static void test_ask(void **state)
 {
@@ -219,7 +288,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_control),
 					    cmocka_unit_test(test_command),
-					    cmocka_unit_test(test_ask) };
+					    cmocka_unit_test(test_ask),
+					    cmocka_unit_test(test_secrets) };
 
 	return cmocka_run_group_tests(tests, away_from_home, NULL);
 }

@@ -233,6 +233,40 @@ static void test_canaries(void **state)
 	th_buf_deinit(&out);
 }
 
+/* Secrets that come later, also in the middle of a stream. */
+static void test_more_later(void **state)
+{
+	struct th_buf out = TH_BUF_INIT(TH_KIB);
+	struct th_mask *m = th_mask_new();
+	struct th_mask_stream s;
+	char text[] = "hunter2hunter2 and tokentoken";
+
+	(void)state;
+	assert_true(th_mask_empty(NULL));
+	assert_true(th_mask_empty(m));
+	th_mask_build(m);
+	th_mask_stream_init(&s, m);
+	th_mask_stream_feed(&s, TH_STR("before hunter2hunter2,"), &out);
+	for (int i = 0; i < 2; i++) {
+		struct th_secret *one =
+		    th_secret_new(i ? TH_STR("tokentoken") : TH_STR("hunter2hunter2"));
+		assert_int_equal(th_mask_add(m, one, NULL), TH_OK);
+		th_secret_free(one);
+		th_mask_build(m);
+		th_mask_stream_feed(&s, TH_STR("hunter2hunter2 tokento"), &out);
+		th_mask_stream_feed(&s, TH_STR("ken,"), &out);
+	}
+	th_mask_stream_end(&s, &out);
+	th_mask_stream_deinit(&s);
+	assert_string_equal(out.ptr, "before hunter2hunter2,************** tokentoken,"
+				     "************** **********,");
+	assert_false(th_mask_empty(m));
+	assert_true(th_mask_apply(m, text, strlen(text)));
+	assert_string_equal(text, "************** and **********");
+	th_buf_deinit(&out);
+	th_mask_free(m);
+}
+
 static void test_limits(void **state)
 {
 	struct th_mask *m = th_mask_new();
@@ -267,9 +301,10 @@ static void test_limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_forms),    cmocka_unit_test(test_url),
-		cmocka_unit_test(test_overlaps), cmocka_unit_test(test_pieces),
-		cmocka_unit_test(test_canaries), cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_forms),      cmocka_unit_test(test_url),
+		cmocka_unit_test(test_overlaps),   cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_canaries),   cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_more_later),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

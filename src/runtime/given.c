@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/given.h"
+
+#include <stdlib.h>
+
+#include "agents/agent_secret.h"
+#include "base/limits.h"
+#include "runtime/internal.h"
+#include "runtime/mcp.h"
+#include "wire/exec.h"
+
+struct value {
+	char name[TH_SECRET_NAME_MAX + 1];
+	struct th_secret *secret;
+	bool old; /* its name has another one now, or none */
+};
+
+struct th_runtime_given {
+	struct th_runtime_given *next; /* the one that was used last is first */
+	char session[TH_SESSION_ID_MAX + 1];
+	struct th_mask *mask; /* of all of them: what does not go into one is refused here */
+	struct value list[TH_SECRETS_GIVEN_MAX];
+	size_t count;
+};
+
+static void given_free(struct th_runtime_given *g)
+{
+	for (size_t i = 0; i < g->count; i++)
+		th_secret_free(g->list[i].secret);
+	th_mask_free(g->mask);
+	free(g);
+}
+
+/* NULL: nobody gave this session any. */
+static struct th_runtime_given *given_of(const struct th_runtime *rt, struct th_str session_id)
+{
+	struct th_runtime_given *g = rt->given;
+
+	while (g && !th_str_is(session_id, g->session))
+		g = g->next;
+	return g;
+}
+
+void th_runtime_given_drop(struct th_runtime *rt, struct th_str session_id)
+{
+	struct th_runtime_given *g = given_of(rt, session_id), **at = &rt->given;
+
+	while (*at && *at != g)
+		at = &(*at)->next;
+	if (!g)
+		return;
+	*at = g->next;
+	given_free(g);
+}
+
+void th_runtime_given_free(struct th_runtime *rt)
+{
+	while (rt->given) {
+		struct th_runtime_given *g = rt->given;
+
+		rt->given = g->next;
+		given_free(g);
+	}
+}
+
+/* The one that was not used for the longest time goes, unless its session is open.  False: all are.
+ */
+static bool make_room(struct th_runtime *rt)
+{
+	const struct th_runtime_given *oldest = NULL;
+	size_t count = 0;
+
+	for (const struct th_runtime_given *g = rt->given; g; g = g->next, count++)
+		if (!th_runtime_has(rt, th_str_of(g->session)))
+			oldest = g;
+	if (count >= TH_SECRETS_SESSIONS_MAX && oldest)
+		th_runtime_given_drop(rt, th_str_of(oldest->session));
+	return count < TH_SECRETS_SESSIONS_MAX || oldest;
+}
+
+/* Those of the session, which are first now; made, where there are none.  NULL: no room. */
+static struct th_runtime_given *given_take(struct th_runtime *rt, struct th_str session_id)
+{
+	struct th_runtime_given *g = given_of(rt, session_id), **at = &rt->given;
+
+	while (g && *at != g)
+		at = &(*at)->next;
+	if (g) {
+		*at = g->next;
+	} else if (make_room(rt)) {
+		g = th_alloc(sizeof(*g));
+		g->mask = th_mask_new();
+		memcpy(g->session, session_id.ptr, session_id.len);
+	} else {
+		return NULL;
+	}
+	g->next = rt->given;
+	rt->given = g;
+	return g;
+}
+
+void th_runtime_given_say(struct th_runtime_session *s)
+{
+	struct th_buf json = TH_BUF_INIT(TH_FRAME_JSON_MAX / 2);
+	const struct th_runtime_given *g = given_of(s->rt, s->id);
+	struct th_jw w = th_jw(&json);
+
+	if (!g || !s->executor)
+		return;
+	th_buf_reserve(&json, TH_FRAME_JSON_MAX / 2); /* so that no copy is left behind */
+	th_jw_array(&w);
+	for (size_t i = 0; i < g->count; i++) {
+		const struct value *v = &g->list[i];
+		const struct th_exec_given m = { .name = th_str_of(v->name),
+						 .value = th_secret_expose(v->secret),
+						 .old = v->old };
+
+		th_table_print(&th_exec_given_table, &m, &w);
+	}
+	th_jw_array_end(&w);
+	assert(!json.failed);
+	th_executor_client_give(s->executor, th_buf_str(&json));
+	explicit_bzero(json.ptr, json.cap);
+	th_buf_deinit(&json);
+}
+
+enum th_code th_runtime_given_mask(const struct th_runtime_session *s, struct th_mask *mask,
+				   struct th_err *err)
+{
+	const struct th_runtime_given *g = given_of(s->rt, s->id);
+	enum th_code code = TH_OK;
+
+	for (size_t i = 0; g && !code && i < g->count; i++)
+		code = th_mask_add(mask, g->list[i].secret, err);
+	return code;
+}
+
+/* ---- one more ---- */
+
+static const struct value *find(const struct th_runtime_given *g, struct th_str name,
+				struct th_str value)
+{
+	for (size_t i = 0; i < g->count; i++)
+		if (th_str_is(name, g->list[i].name) && th_secret_eq(g->list[i].secret, value))
+			return &g->list[i];
+	return NULL;
+}
+
+static enum th_code check_value(const struct th_json *v, struct th_err *err)
+{
+	struct th_str text = th_json_str(v);
+
+	if (th_json_is_null(v))
+		return TH_OK;
+	if (th_json_type(v) != TH_JSON_STR)
+		return th_fail(err, TH_EUSAGE, "its value is a text");
+	if (text.len < TH_MASK_LEN_MIN || text.len > TH_MASK_LEN_MAX)
+		return th_fail(err, TH_EUSAGE,
+			       "its value has %zu bytes; a secret that can be masked has %d to %d",
+			       text.len, TH_MASK_LEN_MIN, TH_MASK_LEN_MAX);
+	return memchr(text.ptr, 0, text.len) ? th_fail(err, TH_EUSAGE, "its value has a zero")
+					     : TH_OK;
+}
+
+static enum th_code check_one(const struct th_agent_secrets *own, struct th_str name,
+			      const struct th_json *v, struct th_err *err)
+{
+	if (!th_secret_name_ok(name))
+		return th_fail(err, TH_EUSAGE,
+			       "is no name of a variable (letters, digits and _; at most %d)",
+			       TH_SECRET_NAME_MAX);
+	for (size_t i = 0; i < own->count; i++)
+		if (th_str_eq(own->list[i].name, name))
+			return th_fail(err, TH_EUSAGE, "is a secret of the agent file");
+	return check_value(v, err);
+}
+
+/* Nothing of it is done unless all of it can be. */
+static enum th_code check_all(struct th_runtime_given *g, const struct th_agent_secrets *own,
+			      const struct th_json *secrets, struct th_err *err)
+{
+	struct th_json_iter it = th_json_iter(secrets);
+	size_t values = g->count, names = own->count;
+	enum th_code code = TH_OK;
+
+	for (size_t i = 0; i < g->count; i++)
+		names += !g->list[i].old && !th_json_getn(secrets, th_str_of(g->list[i].name));
+	while (!code && th_json_next(&it)) {
+		struct th_str value = th_json_str(it.val);
+
+		code = check_one(own, it.key, it.val, err);
+		if (!code && value.len && !find(g, it.key, value)) {
+			struct th_secret *secret = th_secret_new(value);
+
+			values++;
+			code = th_mask_add(g->mask, secret, err);
+			th_secret_free(secret);
+		}
+		names += value.len > 0;
+		if (code)
+			code = th_prefix(err, code, "%.*s",
+					 TH_FMT(th_str_sub(it.key, 0, TH_SECRET_NAME_MAX)));
+	}
+	if (!code && names > TH_SECRETS_MAX)
+		code = th_fail(err, TH_ELIMIT, "more than %d secrets", TH_SECRETS_MAX);
+	if (!code && values > TH_SECRETS_GIVEN_MAX)
+		code = th_fail(err, TH_ELIMIT,
+			       "more than %d values of secrets were given to this session",
+			       TH_SECRETS_GIVEN_MAX);
+	return code;
+}
+
+static void put(struct th_runtime_given *g, struct th_str name, struct th_str value)
+{
+	struct value *v;
+
+	for (size_t i = 0; i < g->count; i++)
+		if (th_str_is(name, g->list[i].name))
+			g->list[i].old = !th_secret_eq(g->list[i].secret, value);
+	if (!value.len || find(g, name, value))
+		return;
+	v = &g->list[g->count++];
+	*v = (struct value){ .secret = th_secret_new(value) };
+	memcpy(v->name, name.ptr, name.len);
+}
+
+enum th_code th_runtime_give(struct th_runtime *rt, struct th_handle h,
+			     const struct th_json *secrets, struct th_err *err)
+{
+	struct th_runtime_session *s = th_runtime_find(rt, h.index, h.generation);
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_runtime_given *g;
+	struct th_agent_secrets own;
+	struct th_json_iter it;
+	enum th_code code;
+
+	if (!s || !s->setup)
+		return th_fail(err, TH_ENOENT, "no such session is open");
+	if (!th_json_is_object(secrets))
+		return th_fail(err, TH_EUSAGE, "secrets are an object of names and values");
+	th_arena_init(&a, 2 * TH_MIB);
+	code = th_agent_secrets_read(s->setup->agent.secrets, &a, &own, &path, err);
+	if (code)
+		return code;
+	g = given_take(rt, s->id);
+	if (!g)
+		return th_fail(err, TH_ELIMIT,
+			       "%d other sessions that are open have secrets of clients",
+			       TH_SECRETS_SESSIONS_MAX);
+	code = check_all(g, &own, secrets, err);
+	if (code)
+		return code;
+	it = th_json_iter(secrets);
+	while (th_json_next(&it))
+		put(g, it.key, th_json_str(it.val));
+	th_runtime_given_say(s);
+	return th_runtime_mcp_given(s, err);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * given.h - secrets that a client gives a session while it goes on, for its commands that name
+ * them.
+ *
+ * The values are here and in the session's executor, and nowhere else: a process that begins anew
+ * has none.  They outlive the session's being open, up to those of TH_SECRETS_SESSIONS_MAX
+ * sessions. What was given once is masked for good, also when its name got another value.
+ */
+#ifndef TH_RUNTIME_GIVEN_H
+#define TH_RUNTIME_GIVEN_H
+
+#include "base/mask.h"
+
+struct th_runtime;
+struct th_runtime_given;
+struct th_runtime_session;
+
+/* To the executor that it has now; before its first effect. */
+void th_runtime_given_say(struct th_runtime_session *s);
+/* All its values, for what this process itself is told. */
+TH_NODISCARD enum th_code th_runtime_given_mask(const struct th_runtime_session *s,
+						struct th_mask *mask, struct th_err *err);
+void th_runtime_given_drop(struct th_runtime *rt, struct th_str session_id); /* it is deleted */
+void th_runtime_given_free(struct th_runtime *rt);
+
+#endif
