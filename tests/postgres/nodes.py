@@ -84,6 +84,31 @@ class Node:
         return code
 
 
+class Gate:
+    """`thole exec --listen` of one machine."""
+
+    def __init__(self, test, name, env):
+        self.test, self.env, self.log = test, env, test.folder / (name + ".gate")
+        self.file = self.log.open("ab")
+        at = test.certificates
+        self.process = test.start("exec", "--listen", "127.0.0.1:0", "--cert", at / "node.pem", "--key", at / "node.key", "--ca", at / "ca.pem",
+                                  stderr=self.file, env={**test.env, **env})
+        line = self.process.stdout.readline().decode()
+        test.assertTrue(line.startswith("listening at 127.0.0.1:"), (line, self.said()))
+        self.place = line.split()[-1]
+
+    def said(self):
+        return self.log.read_text()
+
+    def end(self, how=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        code = self.process.wait(house.SECONDS)
+        self.process.stdout.close()
+        self.file.close()
+        return code
+
+
 class Follower(threading.Thread):
     """A client that follows a session: through any node, from the last event that it saw."""
 
@@ -114,12 +139,12 @@ class Follower(threading.Thread):
                     break
 
 
-def make_certificates(folder):
+def make_certificates(folder, env=None):
     """An authority, and what it vouches for: node.pem of 127.0.0.1; and stranger.pem, which another one does."""
     folder.mkdir()
 
     def openssl(*args):
-        subprocess.run(["openssl", *args], check=True, capture_output=True, cwd=folder)
+        subprocess.run(["openssl", *args], check=True, capture_output=True, cwd=folder, env=env)
 
     for authority, name in (("ca", "node"), ("other", "stranger")):
         openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=" + authority,
@@ -183,3 +208,35 @@ class WithNodes(OnPostgres):
 
     def made(self):
         return sorted(path.read_text() for path in self.work.rglob("made"))
+
+
+class WithMachines(WithNodes):
+    """Nodes on machines of their own: of another one's they have nothing but the files of sessions, and what its gate lets them reach."""
+
+    def setUp(self):
+        super().setUp()
+        self.with_certificates()
+        self.gates = []
+
+    def tearDown(self):
+        try:
+            for gate in self.gates:
+                gate.end(signal.SIGKILL)
+        finally:
+            super().tearDown()
+
+    def machine(self, name, *args, env=None, **more):
+        """A gate and a node."""
+        env = dict(env or {})
+        for kind in ("XDG_STATE_HOME", "XDG_RUNTIME_DIR"):
+            path = self.folder / name / kind.lower()
+            path.mkdir(parents=True, mode=0o700)
+            env[kind] = str(path)
+        gate = Gate(self, name, env)
+        self.gates.append(gate)
+        return gate, self.node_of(name, gate, *args, **more)
+
+    def node_of(self, name, gate, *args, **more):
+        """On that machine, also once more when the one before has ended."""
+        at = self.certificates
+        return self.node(name, *args, env=gate.env, executors=gate.place, cert=str(at / "node.pem"), key=str(at / "node.key"), ca=str(at / "ca.pem"), **more)

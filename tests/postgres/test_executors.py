@@ -23,36 +23,11 @@ import house
 import server
 import serving
 import websocket
-from nodes import WithNodes
+from nodes import WithMachines
 from on_postgres import say, shell
 
 WIDTH = 600 + os.getpid() % 97  # of a desktop
 WAITS = "echo x >> made; until [ -e go ]; do sleep 0.05; done; echo it went on"
-
-
-class Gate:
-    """`thole exec --listen` of one machine."""
-
-    def __init__(self, test, name, env):
-        self.test, self.log = test, test.folder / (name + ".gate")
-        self.file = self.log.open("ab")
-        at = test.certificates
-        self.process = test.start("exec", "--listen", "127.0.0.1:0", "--cert", at / "node.pem", "--key", at / "node.key", "--ca", at / "ca.pem",
-                                  stderr=self.file, env={**test.env, **env})
-        line = self.process.stdout.readline().decode()
-        test.assertTrue(line.startswith("listening at 127.0.0.1:"), (line, self.said()))
-        self.place = line.split()[-1]
-
-    def said(self):
-        return self.log.read_text()
-
-    def end(self, how=signal.SIGTERM):
-        if self.process.poll() is None:
-            self.process.send_signal(how)
-        code = self.process.wait(house.SECONDS)
-        self.process.stdout.close()
-        self.file.close()
-        return code
 
 
 class Connection:
@@ -133,32 +108,10 @@ class Refusing:
                     connection.shutdown(socket.SHUT_WR)
 
 
-class Executors(WithNodes):
+class Executors(WithMachines):
     def setUp(self):
         super().setUp()
-        self.with_certificates()
-        self.gates = []
         self.runs(WAITS, "echo y >> made")
-
-    def tearDown(self):
-        try:
-            for gate in self.gates:
-                gate.end(signal.SIGKILL)
-        finally:
-            super().tearDown()
-
-    def machine(self, name, *args, **more):
-        """A gate and a node that have nothing of another machine's but the files of sessions."""
-        env = {}
-        for kind in ("XDG_STATE_HOME", "XDG_RUNTIME_DIR"):
-            path = self.folder / name / kind.lower()
-            path.mkdir(parents=True, mode=0o700)
-            env[kind] = str(path)
-        gate = Gate(self, name, env)
-        self.gates.append(gate)
-        at = self.certificates
-        node = self.node(name, *args, env=env, executors=gate.place, cert=str(at / "node.pem"), key=str(at / "node.key"), ca=str(at / "ca.pem"), **more)
-        return gate, node
 
     def screens(self):
         """The X servers with screens as wide as this test's."""
