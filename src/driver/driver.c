@@ -73,7 +73,8 @@ static enum th_code on_appended(struct th_live *l, const struct th_parsed *parse
 
 static void on_lost(struct th_live *l)
 {
-	th_live_model_cancel(l, false);
+	if (l->team_config.agent) /* one that is being opened has no agent yet, and asks nothing */
+		th_live_model_cancel(l, false);
 }
 
 static const struct th_log_ops log_ops = {

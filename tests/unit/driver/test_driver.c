@@ -117,6 +117,47 @@ static enum th_state state(const struct paper *w)
 	return th_driver_session(w->driver, w->h)->state;
 }
 
+static enum th_code fit(void *ctx, const struct th_event *first, struct th_session_config *ret,
+			struct th_err *err)
+{
+	(void)first, (void)err;
+	*ret = *(const struct th_session_config *)ctx;
+	return TH_OK;
+}
+
+static void on_lost(void *ctx, struct th_handle h, const struct th_session *s,
+		    const struct th_err *err)
+{
+	(void)h, (void)s;
+	assert_int_equal(err->code, TH_EFENCED);
+	++*(int *)ctx;
+}
+
+/* The lease is over while a session is read, none of whose events has come yet. */
+static void test_lost_while_it_is_opened(void **unused)
+{
+	struct paper *w = begin("hello");
+	struct th_session_config o = session_config(w);
+	int told = 0;
+	struct th_observer see = { .rest = on_lost, .ctx = &told };
+	struct th_opening *opening = NULL;
+	struct th_err err = { 0 }, why = { 0 };
+	struct th_session_row row;
+
+	(void)unused;
+	paper_die(w);
+	row = (struct th_session_row){ .session_id = TH_STR("a1"),
+				       .head_seq = w->log->count,
+				       .epoch = ++w->epoch };
+	assert_int_equal(th_driver_open_begin(w->driver, &row, fit, &o, &see, &opening, &err),
+			 TH_OK);
+	(void)th_fail(&why, TH_EFENCED, "the lease is over");
+	th_driver_lose_all(w->driver, &why);
+	assert_int_equal(told, 1);
+	th_driver_open_drop(opening);
+	paper_free(w);
+}
+
 static void test_text_finishes(void **unused)
 {
 	struct paper *w = begin("hello");
@@ -1899,6 +1940,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_text_finishes),
+		cmocka_unit_test(test_lost_while_it_is_opened),
 		cmocka_unit_test(test_nothing_is_sent_before_it_is_durable),
 		cmocka_unit_test(test_a_local_read_takes_two_flushes),
 		cmocka_unit_test(test_effects_wait_for_their_intent),
