@@ -93,12 +93,14 @@ int thole_session_hand_over(struct thole_session *s, bool now, struct thole_erro
 {
 	int code = th_api_enter_session(s, err);
 	struct thole_runtime *rt;
+	struct th_handle handle;
 	struct th_err e = { 0 };
 	enum th_code bad;
 
 	if (code || s->freed)
 		return code;
 	rt = s->rt;
+	handle = s->handle;
 	if (!th_runtime_store(rt->rt)->kind->abandoned)
 		return th_api_fail(err, TH_EUNSUPPORTED,
 				   "the store is of this machine alone; there is nobody to go on");
@@ -106,8 +108,9 @@ int thole_session_hand_over(struct thole_session *s, bool now, struct thole_erro
 	    (!th_driver_drain(rt->driver, s->handle) && !now))
 		return th_api_fail(err, TH_EBUSY, "something of the session is under way");
 	th_api_session_end(s);
-	bad = th_runtime_hand_over(rt->rt, s->handle, &e);
+	/* The loop turns until all of it is durable: th_api_sessions_reap is not to close it then. */
 	s->handle = (struct th_handle){ 0 };
+	bad = th_runtime_hand_over(rt->rt, handle, &e);
 	th_api_deliver_soon(rt);
 	th_api_session_unref(s); /* the caller's, and the driver's */
 	th_api_session_unref(s);
