@@ -5,7 +5,7 @@ is over, beside `thole serve`, whose memory is read before and after; then says 
 
 usage: BUILD_DIR=build SOURCE_DIR=. SHARED_DIR=../shared bench/idle.py [SESSIONS [SECONDS]]
 
-It stops filling after SECONDS.  fill_kb is memory that came with the sessions, wake_ms the time from a message to its answer,
+It stops filling after SECONDS; the server flushes nothing meanwhile (fsync off), and everything when sessions wake. fill_kb is memory that came with the sessions, wake_ms the time from a message to its answer,
 when the session is leased, read, open and the message is durable.
 """
 
@@ -23,6 +23,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "postgres"), str(ROOT / "tests" / "e2e" / "cli"), str(ROOT / "bench")]
 
+import server
 from nodes import WithNodes
 from on_postgres import say
 from serve import memory_kb
@@ -59,7 +60,17 @@ class Copies:
 
 
 class Idle(WithNodes):
+    @classmethod
+    def setUpClass(cls):
+        cls.postgres = server.Server().start()
+
+    def flushes(self, what):
+        self.postgres.sql("ALTER SYSTEM SET fsync = " + what)
+        self.postgres.sql("SELECT pg_reload_conf()")
+        self.wait_for(lambda: self.postgres.sql("SHOW fsync") == what)
+
     def runTest(self):
+        self.flushes("off")
         self.serve_rules([{"parts": say("Done.")}])
         node = self.node("n1")
         node.good("POST", "/api/sessions", {"agent": "worker", "id": "one", "message": "Go."}, 201)
@@ -75,6 +86,9 @@ class Idle(WithNodes):
             writer.join()
         count = min(counts) * WRITERS  # these have names without a gap
         after = memory_kb(node.process.pid)
+        self.flushes("on")
+        os.sync()
+        self.postgres.sql("CHECKPOINT")
         waits = self.wake(node, random.sample(["s%06d" % i for i in range(count)], WAKES))
         print(json.dumps({"bench": "idle", "sessions": sum(counts), "before_kb": before, "fill_kb": after - before,
                           "wake_p50_ms": round(statistics.median(waits), 1), "wake_p99_ms": round(waits[int(len(waits) * 0.99)], 1)}))

@@ -181,9 +181,9 @@ class Machine:
             self.fault = None
 
         self.fault = kind
-        thread = threading.Thread(target=body)
+        thread = threading.Thread(target=body, daemon=True)
         thread.start()
-        return thread
+        self.test.under_way.append(thread)
 
 
 class Many(WithMachines):
@@ -197,7 +197,8 @@ class Many(WithMachines):
         self.shim = str(house.BUILD / "tests" / "postgres" / "shifted_clock.so")
         for name, text in AGENTS.items():
             (self.agents / (name + ".yaml")).write_text("name: %s\nmodel: gpt-5.4\nlimits: {turns: 100000}\n%s\n" % (name, text))
-        self.machines, self.crashes, self.ended_itself, self.client, self.owners = [], [], 0, None, None
+        self.machines, self.under_way, self.crashes, self.ended_itself = [], [], [], 0
+        self.model = self.client = self.owners = None
 
     def with_certificates(self):
         """Valid since an hour, for the machines whose clocks are behind."""
@@ -208,19 +209,25 @@ class Many(WithMachines):
                                               "SHIFTED_CLOCK_S": "-3600"})
 
     def tearDown(self):
+        for thread in self.under_way:
+            thread.join(house.SECONDS)  # it may begin a node
         for thing in (self.client, self.owners):
             if thing:
                 thing.stop()
         try:
             super().tearDown()
         finally:
-            self.model.kill()
-            self.model.wait()
+            if self.model:
+                self.model.kill()
+                self.model.wait()
             for pid in self.executors():
                 try:
                     os.kill(pid, signal.SIGKILL)
                 except ProcessLookupError:
                     pass  # it was about to end
+
+    def thole(self, *args, **more):
+        return super().thole(*args, **{"timeout": 600, **more})  # to verify all that was written takes a while
 
     def executors(self):
         """Processes of this test that run commands or screens yet."""
@@ -287,7 +294,7 @@ class Many(WithMachines):
         return 60 + self.sizes["sessions"] / 10 + 10 * self.sizes["seconds"]
 
     def do_faults(self, chance):
-        done, threads, deck = collections.Counter(), [], []
+        done, deck = collections.Counter(), []
         for _ in range(self.sizes["faults"]):
             deck = deck or chance.sample(FAULTS, len(FAULTS))
             kind = deck.pop()
@@ -305,9 +312,9 @@ class Many(WithMachines):
                 while len(sound) < 2:
                     time.sleep(0.1)
                     sound = [m for m in self.machines if m.sound()]
-                threads.append(chance.choice(sound).suffer(kind, chance))
+                chance.choice(sound).suffer(kind, chance)
             done[kind] += 1
-        for thread in threads:
+        for thread in self.under_way:
             thread.join()
         return dict(done)
 
