@@ -382,7 +382,7 @@ static enum th_code on_message(struct th_step *st)
 	if (!s->correct)
 		th_stuck_said(s, st->ev->source == TH_SOURCE_ENVIRONMENT);
 	s->correct = s->goes_back = false;
-	th_judge_told(s);
+	th_judge_said(s);
 	if (s->phase == TH_TURN_DUE)
 		s->turn_given = false; /* what was given out may have waited for this */
 	s->items++;

@@ -102,7 +102,7 @@ enum th_code th_on_plan(struct th_step *st);
 /* session_judge.c */
 enum th_code th_judge_init(struct th_step *st, const struct th_agent_judge *options);
 void th_judge_deinit(struct th_session *s);
-void th_judge_told(struct th_session *s);     /* what is missing */
+void th_judge_said(struct th_session *s);     /* what is missing */
 void th_judge_again(struct th_session *s);    /* an operator lets it go on: with new rounds */
 void th_judge_anew(struct th_session *s);     /* a task begins, or a person lets it go on */
 void th_judge_answered(struct th_session *s); /* the model has: what is told is told */

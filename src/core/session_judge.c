@@ -35,7 +35,7 @@ void th_judge_deinit(struct th_session *s)
 		th_buf_deinit(&s->judge->missing);
 }
 
-void th_judge_told(struct th_session *s)
+void th_judge_said(struct th_session *s)
 {
 	if (s->judge)
 		s->judge->tells = false;
