@@ -9,6 +9,9 @@
 
 #define PAUSE_MS 50       /* before the next look */
 #define TIMEOUT_MS "5000" /* of one statement; the COMMIT has none, see below */
+/* Of us, between two statements: who is frozen there gives up his rows before others, who wait for
+ * them, give up. */
+#define SILENCE_MS "3000"
 
 enum th_code th_postgres_begin(struct th_postgres *s, struct th_err *err)
 {
@@ -24,7 +27,8 @@ enum th_code th_postgres_begin(struct th_postgres *s, struct th_err *err)
 		    th_pq_add(c,
 			      "SELECT set_config('statement_timeout', '" TIMEOUT_MS
 			      "', true), set_config('lock_timeout', '" TIMEOUT_MS
-			      "', true), set_config('enable_seqscan', 'off', true),"
+			      "', true), set_config('idle_in_transaction_session_timeout',"
+			      " '" SILENCE_MS "', true), set_config('enable_seqscan', 'off', true),"
 			      " set_config('enable_hashjoin', 'off', true),"
 			      " set_config('enable_mergejoin', 'off', true), CASE WHEN "
 			      "current_setting('synchronous_commit') IN"

@@ -19,6 +19,7 @@ static enum th_code code_of(const char *state)
 		{ "08", TH_ECONN },      /* connections */
 		{ "57P", TH_ECONN },     /* the server is ending, or has not begun */
 		{ "25006", TH_ECONN },   /* a standby: another server may be asked */
+		{ "25P03", TH_ECONN },   /* we were silent within a transaction, and were cut off */
 		{ "53100", TH_ELIMIT },  /* its disk is full */
 		{ "53200", TH_ENOMEM },  /* it has no memory */
 		{ "53", TH_ECONN },      /* too many connections */

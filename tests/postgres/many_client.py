@@ -48,9 +48,9 @@ class Client(threading.Thread):
 
     def stop(self):
         self.ended = True
-        if self.loop and self.is_alive():
+        while self.loop and self.is_alive():  # a task that was about to be woken does not hear of it
             self.loop.call_soon_threadsafe(lambda: [t.cancel() for t in self.tasks])
-        self.join()
+            self.join(1)
 
     def down(self, port):
         """A node is gone, or does not answer: the balancer cuts what goes through it."""

@@ -99,8 +99,28 @@ class Owners(threading.Thread):
         self.asking.close()
 
 
+class Manager(threading.Thread):
+    """A service manager: starts a node anew that ended by itself."""
+
+    def __init__(self, test):
+        super().__init__(daemon=True)
+        self.test, self.over = test, False
+        self.start()
+
+    def run(self):
+        while not self.over:
+            for machine in list(self.test.machines):
+                if not machine.fault and not machine.gone and machine.node.process.poll() is not None:
+                    machine.suffer("restart", None)
+            time.sleep(0.2)
+
+    def stop(self):
+        self.over = True
+        self.join()
+
+
 class Machine:
-    """Where a node runs, with a service manager: who starts it anew unless it is to be gone."""
+    """Where a node runs."""
 
     def __init__(self, test, name, off_s):
         self.test, self.name, self.off_s = test, name, off_s
@@ -155,6 +175,12 @@ class Machine:
         self.test.ended_itself += 1
         self.begin()
 
+    def restart(self, chance):
+        self.end_with(signal.SIGKILL)
+        self.test.ended_itself += 1
+        self.test.reasons.append((self.name, self.journal()[-200:]))
+        self.begin()
+
     def drain(self, chance):
         self.told_to_end()
         time.sleep(chance.uniform(0, 2))
@@ -198,7 +224,7 @@ class Many(WithMachines):
         for name, text in AGENTS.items():
             (self.agents / (name + ".yaml")).write_text("name: %s\nmodel: gpt-5.4\nlimits: {turns: 100000}\n%s\n" % (name, text))
         self.machines, self.under_way, self.crashes, self.ended_itself = [], [], [], 0
-        self.model = self.client = self.owners = None
+        self.reasons, self.model, self.manager, self.client, self.owners = [], None, None, None, None
 
     def with_certificates(self):
         """Valid since an hour, for the machines whose clocks are behind."""
@@ -209,6 +235,8 @@ class Many(WithMachines):
                                               "SHIFTED_CLOCK_S": "-3600"})
 
     def tearDown(self):
+        if self.manager:
+            self.manager.stop()
         for thread in self.under_way:
             thread.join(house.SECONDS)  # it may begin a node
         for thing in (self.client, self.owners):
@@ -270,6 +298,7 @@ class Many(WithMachines):
         began = time.monotonic()
         self.owners = Owners(self.postgres)
         self.client = Client(self.ports, sessions, self.sizes["seed"])
+        self.manager = Manager(self)
         self.wait_for(lambda: all(s.ids for s in sessions) or self.client.wrong, self.patience())
         all_there = time.monotonic()
         done = self.do_faults(chance)
@@ -287,7 +316,7 @@ class Many(WithMachines):
                    "effects": self.effects, "unknown": self.unknown, "longest_without_owner_s": round(owners.longest, 1),
                    "after_death_until_taken_s": round(max(owners.taken, default=0), 1), "longest_silence_s": round(max(s.stalled for s in sessions), 1),
                    "refused": self.client.refused, "begin_s": round(all_there - began, 1), "run_s": round(took, 1), "memory_mb": memory}
-        print(json.dumps(figures), flush=True)
+        print(json.dumps(figures), *self.reasons, sep="\n", flush=True)
 
     def patience(self):
         """Seconds for all sessions to do one thing."""
