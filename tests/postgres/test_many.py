@@ -348,16 +348,31 @@ class Many(WithMachines):
         return dict(done)
 
     def memory(self):
-        """Resident, in MB, counted once where it is shared: of nodes, of executors with what they run."""
-        found = collections.Counter()
-        for pid in self.executors():
+        """Resident, in MB, shared pages by their share: of nodes, of executors, and of what these run, which is desktops for the most part."""
+        parents, found = {}, collections.Counter()
+        for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
             try:
-                words = pathlib.Path("/proc/%d/cmdline" % pid).read_bytes().split(b"\0")
-                rollup = pathlib.Path("/proc/%d/smaps_rollup" % pid).read_text()
+                parents[int(path.parent.name)] = int(path.read_text().rsplit(")", 1)[1].split()[1])
             except OSError:
                 continue
-            kind = "nodes" if words[1:2] == [b"serve"] else "executors" if words[1:2] == [b"exec"] else "desktops"
-            found[kind] += int(rollup.split("Pss:")[1].split()[0]) / 1024
+        ours = {pid: "nodes" for pid in (node.process.pid for node in self.nodes)}
+        for pid in self.executors():
+            try:
+                if pathlib.Path("/proc/%d/cmdline" % pid).read_bytes().split(b"\0")[1:3] == [b"exec", b"--session"]:
+                    ours[pid] = "executors"
+            except OSError:
+                continue
+        for pid in parents:
+            above = pid
+            while above not in ours and above > 1:
+                above = parents.get(above, 0)
+            if above not in ours or (above != pid and ours[above] == "nodes"):
+                continue
+            try:
+                rollup = pathlib.Path("/proc/%d/smaps_rollup" % pid).read_text()
+                found[ours[pid] if pid == above else "programs"] += int(rollup.split("Pss:")[1].split()[0]) / 1024
+            except (OSError, IndexError):
+                continue
         return {kind: round(mb) for kind, mb in found.items()}
 
     # ---- what must hold ----
