@@ -108,7 +108,8 @@ int thole_session_hand_over(struct thole_session *s, bool now, struct thole_erro
 	    (!th_driver_drain(rt->driver, s->handle) && !now))
 		return th_api_fail(err, TH_EBUSY, "something of the session is under way");
 	th_api_session_end(s);
-	/* The loop turns until all of it is durable: th_api_sessions_reap is not to close it then. */
+	/* The loop turns until all of it is durable: th_api_sessions_reap is not to close it then.
+	 */
 	s->handle = (struct th_handle){ 0 };
 	bad = th_runtime_hand_over(rt->rt, handle, &e);
 	th_api_deliver_soon(rt);

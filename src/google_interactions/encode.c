@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * encode.c - requests in the unified form, as the Interactions API th_interactions_has them.
+ * encode.c - requests in the unified form, as the Interactions API has them.
  */
 #include "google_interactions/encode.h"
 #include "base/limits.h"
@@ -108,7 +108,7 @@ void th_interactions_put_tools(struct th_jw *w, struct th_str tools)
 			continue;
 		}
 		if (!th_str_is(th_interactions_raw(it.val, "type"), "function"))
-			continue; /* a tool that only another provider th_interactions_has */
+			continue; /* a tool that only another provider has */
 		th_jw_object(w);
 		for (size_t i = 0; i < TH_COUNT(members); i++)
 			if (th_json_raw_get(it.val, members[i]).len)

@@ -2,7 +2,7 @@
 /*
  * server.c - requests of the Interactions API in the unified form,
  * and back.  Each step is items; where their canonical form is not what came,
- * the first th_interactions_has the step as "raw".  Members that no table knows, and those whose
+ * the first has the step as "raw".  Members that no table knows, and those whose
  * canonical form is not what came, stay in "extra".
  */
 #include "base/limits.h"
@@ -316,8 +316,7 @@ static enum th_code put_known(struct reader *r, struct th_str body)
 	enum th_code code;
 
 	if (name.len && th_interactions_has(body, "agent"))
-		return th_fail(r->err, TH_EPROTO,
-			       "a request th_interactions_has a model or an agent, not both");
+		return th_fail(r->err, TH_EPROTO, "a request has a model or an agent, not both");
 	if (!name.len) /* one of the provider's agents */
 		name = th_json_raw_get(body, "agent");
 	if (!th_interactions_is_string(name))

@@ -310,3 +310,16 @@ void th_oh_search(struct th_access *a)
 	th_jw_object_end(&w);
 	th_access_json(a, 200, &json);
 }
+
+void th_oh_with_open(struct th_access *a, th_after_fn *fn)
+{
+	const struct th_found *open;
+
+	if (!th_oh_mine(a, NULL))
+		return;
+	open = th_need_open(&a->needs, a->args[0], a->user, true);
+	if (open && open->err)
+		th_access_error(a, open->err);
+	else if (open)
+		fn(a, a->args[0], 0);
+}

@@ -47,6 +47,8 @@ void th_oh_print_info(const struct th_server *s, const struct th_json *row, stru
 void th_oh_put_time(int64_t ms, bool zone, struct th_jw *w);
 /* The same as an answer. */
 th_after_fn th_oh_answer_info;
+/* The conversation of the access's first argument, its session open; then `fn`. */
+void th_oh_with_open(struct th_access *a, th_after_fn *fn);
 
 /* ---- begin.c: what a client says of a conversation ---- */
 
@@ -94,11 +96,6 @@ TH_NODISCARD int th_oh_run(struct th_hub *h, bool approves, const char *by,
 /* A time of the query without its zone, which is UTC; empty: it is not there.  False: it was
  * answered. */
 bool th_oh_query_time(struct th_access *a, const char *name, struct th_buf *out);
-
-/* ---- lead.c ---- */
-
-/* The conversation of the access's first argument, its session open; then `fn`. */
-void th_oh_with_open(struct th_access *a, th_after_fn *fn);
 
 /* ---- act.c: what a client does itself in a conversation's folder ---- */
 

@@ -19,19 +19,6 @@ static void succeed_after(struct th_access *a, const char *session, int status)
 	succeed(a);
 }
 
-void th_oh_with_open(struct th_access *a, th_after_fn *fn)
-{
-	const struct th_found *open;
-
-	if (!th_oh_mine(a, NULL))
-		return;
-	open = th_need_open(&a->needs, a->args[0], a->user, true);
-	if (open && open->err)
-		th_access_error(a, open->err);
-	else if (open)
-		fn(a, a->args[0], 0);
-}
-
 void th_oh_get(struct th_access *a)
 {
 	if (!th_oh_mine(a, NULL))

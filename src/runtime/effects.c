@@ -291,3 +291,15 @@ void th_world_tool_forget(void *ctx, struct th_str session_id, const struct th_s
 		if (s->executor && th_str_eq(s->id, session_id))
 			th_executor_client_forget(s->executor, effect_ids, count);
 }
+
+enum th_code th_runtime_give(struct th_runtime *rt, struct th_handle h,
+			     const struct th_json *secrets, struct th_err *err)
+{
+	struct th_runtime_session *s = th_runtime_find(rt, h.index, h.generation);
+	enum th_code code;
+
+	if (!s || !s->setup)
+		return th_fail(err, TH_ENOENT, "no such session is open");
+	code = th_runtime_given_add(s, secrets, err);
+	return code ? code : th_runtime_mcp_given(s, err);
+}

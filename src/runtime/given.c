@@ -224,10 +224,9 @@ static void put(struct th_runtime_given *g, struct th_str name, struct th_str va
 	memcpy(v->name, name.ptr, name.len);
 }
 
-enum th_code th_runtime_give(struct th_runtime *rt, struct th_handle h,
-			     const struct th_json *secrets, struct th_err *err)
+enum th_code th_runtime_given_add(struct th_runtime_session *s, const struct th_json *secrets,
+				  struct th_err *err)
 {
-	struct th_runtime_session *s = th_runtime_find(rt, h.index, h.generation);
 	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_runtime_given *g;
@@ -235,15 +234,13 @@ enum th_code th_runtime_give(struct th_runtime *rt, struct th_handle h,
 	struct th_json_iter it;
 	enum th_code code;
 
-	if (!s || !s->setup)
-		return th_fail(err, TH_ENOENT, "no such session is open");
 	if (!th_json_is_object(secrets))
 		return th_fail(err, TH_EUSAGE, "secrets are an object of names and values");
 	th_arena_init(&a, 2 * TH_MIB);
 	code = th_agent_secrets_read(s->setup->agent.secrets, &a, &own, &path, err);
 	if (code)
 		return code;
-	g = given_take(rt, s->id);
+	g = given_take(s->rt, s->id);
 	if (!g)
 		return th_fail(err, TH_ELIMIT,
 			       "%d other sessions that are open have secrets of clients",
@@ -255,5 +252,5 @@ enum th_code th_runtime_give(struct th_runtime *rt, struct th_handle h,
 	while (th_json_next(&it))
 		put(g, it.key, th_json_str(it.val));
 	th_runtime_given_say(s);
-	return th_runtime_mcp_given(s, err);
+	return TH_OK;
 }

@@ -12,10 +12,15 @@
 
 #include "base/mask.h"
 
+struct th_json;
 struct th_runtime;
 struct th_runtime_given;
 struct th_runtime_session;
 
+/* A JSON object of names and values; null takes one away.  TH_EUSAGE, TH_ELIMIT: nothing of it was
+ * done.  The executor is told. */
+TH_NODISCARD enum th_code th_runtime_given_add(struct th_runtime_session *s,
+					       const struct th_json *secrets, struct th_err *err);
 /* To the executor that it has now; before its first effect. */
 void th_runtime_given_say(struct th_runtime_session *s);
 /* All its values, for what this process itself is told. */

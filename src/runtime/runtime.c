@@ -17,14 +17,6 @@
 #include "runtime/screen.h"
 #include "stores/stores.h"
 
-struct th_runtime_session *th_runtime_find(struct th_runtime *rt, uint32_t index,
-					   uint32_t generation)
-{
-	struct th_runtime_session *s = index < rt->by_index_cap ? rt->by_index[index] : NULL;
-
-	return s && s->handle.generation == generation ? s : NULL;
-}
-
 /* ---- the world: time, chance, store ------------------------------------------------------- */
 
 static int64_t world_now(void *ctx)

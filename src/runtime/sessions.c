@@ -541,22 +541,6 @@ void th_runtime_forget(struct th_runtime *rt, struct th_handle h)
 	th_runtime_session_free(s);
 }
 
-bool th_runtime_has(const struct th_runtime *rt, struct th_str session_id)
-{
-	for (const struct th_runtime_session *s = rt->sessions; s; s = s->next)
-		if (th_str_eq(s->id, session_id))
-			return true;
-	return false;
-}
-
-bool th_runtime_works_for(const struct th_runtime *rt, struct th_str session_id)
-{
-	for (const struct th_runtime_session *s = rt->sessions; s; s = s->next)
-		if (s->parent && th_str_eq(s->id, session_id))
-			return true;
-	return false;
-}
-
 static bool left_behind(enum th_state state)
 {
 	return state == TH_STATE_FAILED || state == TH_STATE_LIMIT || state == TH_STATE_STUCK ||

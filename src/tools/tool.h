@@ -48,7 +48,7 @@ struct th_tool_env {
 	const char *const *environment;        /* for commands; NULL-terminated */
 	struct th_given given;                 /* values for commands that name them */
 	const struct th_sandbox_plan *sandbox; /* for commands; NULL: not confined */
-	const struct th_mask *mask; /* over what commands write; NULL: there is none */
+	const struct th_mask *mask;            /* over what commands write; NULL: there is none */
 	int64_t command_ms_max;
 	/* The argv to put before a command's own so that it runs on the session's desktop
 	 * (computers/desktop.h); NULL while there is none.  The function itself may be NULL. */

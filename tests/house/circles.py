@@ -32,7 +32,7 @@ ALLOWED = [
     ("script", "script script_lib script_match script_pattern script_string script_value", "script.c opens the libraries, and each of their functions charges the script's budget"),
     ("exec_client", "calls client far link", "calls wait for the link, here or to another machine, and the link's end concludes the calls"),
     ("egress", "flow flow_want", "one connection in two parts: what it wants is decided, then its bytes are passed on or its refusal is said"),
-    ("runtime", "children effects models runtime sessions", "runtime.c is the table of functions for the driver, and each finds its session there"),
+    ("runtime", "children effects runtime sessions", "runtime.c is the table of functions for the driver, and each finds its session there"),
     ("runtime", "human_model human_model_http", "the page shows the questions, and its answers are theirs"),
     ("api", "ask call computing control hooks runtime session team watchers", "handles count references to each other, and all tell the application through one inbox"),
     ("sessions_api", "hold screen", "a person holds the desktop through a socket that shows it, and the socket tells who holds it"),
