@@ -586,6 +586,7 @@
 /* So many long passes of the loop in a row, or open sessions that run or wait: nothing begins. */
 #define TH_SERVE_LONG_PASSES 3
 #define TH_SERVE_OPEN_MAX (TH_SESSIONS_MAX - 1024)
+#define TH_ADMISSION_LOOK_MS 1000   /* between two looks at what is left of the machine */
 #define TH_SERVE_AGENTS_MAX 1000    /* files of a server's folder of agents */
 #define TH_SERVE_SCHEDULED_MAX 1000 /* sessions of a user that begin later */
 #define TH_SERVE_REST_MS 10000      /* a session that rests is given back then */

@@ -15,8 +15,8 @@
 #include "io/clock.h"
 #include "io/files.h"
 
-/* The folder of our own version 2 group: mount point and "0::" line joined. */
-static bool own_group(char *out, size_t size)
+/* Mount point and "0::" line joined. */
+bool th_cgroup_own(char *out, size_t size)
 {
 	char line[512], where[256] = "", mount[256] = "";
 	FILE *f = fopen("/proc/self/mountinfo", "re");
@@ -65,7 +65,7 @@ bool th_cgroup_new(struct th_cgroup *ret)
 	uint64_t random;
 
 	*ret = (struct th_cgroup){ .procs_fd = -1 };
-	if (!own_group(own, sizeof(own)))
+	if (!th_cgroup_own(own, sizeof(own)))
 		return false;
 	sweep(own);
 	th_random(&random, sizeof(random));

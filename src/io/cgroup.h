@@ -14,6 +14,8 @@ struct th_cgroup {
 	int procs_fd; /* -1: none; a process that writes "0" there joins */
 };
 
+/* The folder of this process's own group; false: it has none of version 2. */
+bool th_cgroup_own(char *out, size_t size);
 bool th_cgroup_works(void); /* found by making one */
 bool th_cgroup_new(struct th_cgroup *ret);
 void th_cgroup_kill(const struct th_cgroup *g);

@@ -225,23 +225,29 @@ void th_api_quota(struct th_access *a)
 
 /* ---- to begin ---- */
 
-bool th_quota_node_has_room(const struct th_server *s)
+#define TOO_MUCH "the server has more to do than it can"
+
+bool th_quota_node_has_room(struct th_server *s, struct th_err *why)
 {
 	const struct th_serve_fleet *set = s->settings.s.fleet;
 	size_t busy = s->hubs.open - s->hubs.spare_count + s->claims;
 
-	if (!s->fleet || !set)
-		return true;
-	return !s->fleet->draining && (!set->capacity || busy < (uint64_t)set->capacity);
+	if (s->fleet && set &&
+	    (s->fleet->draining || (set->capacity && busy >= (uint64_t)set->capacity))) {
+		(void)th_fail(why, TH_ELIMIT, TOO_MUCH);
+		return false;
+	}
+	return th_admission(&s->admission, &s->settings.s, th_loop_now_ms(s->loop), why);
 }
 
 /* What has begun is finished first: who is refused at once can ask another server. */
-static bool is_overloaded(const struct th_server *s)
+static bool is_overloaded(struct th_server *s, struct th_err *why)
 {
-	return th_loop_long_passes(s->loop) + th_loop_pass_is_long(s->loop) >=
-		   TH_SERVE_LONG_PASSES ||
-	       !th_quota_node_has_room(s) ||
-	       s->hubs.open - s->hubs.spare_count >= TH_SERVE_OPEN_MAX;
+	if (th_loop_long_passes(s->loop) + th_loop_pass_is_long(s->loop) < TH_SERVE_LONG_PASSES &&
+	    s->hubs.open - s->hubs.spare_count < TH_SERVE_OPEN_MAX)
+		return !th_quota_node_has_room(s, why);
+	(void)th_fail(why, TH_ELIMIT, TOO_MUCH);
+	return true;
 }
 
 enum th_room th_quota_room(struct th_needs *needs, const char *user, struct th_refusal *ret)
@@ -249,12 +255,12 @@ enum th_room th_quota_room(struct th_needs *needs, const char *user, struct th_r
 	struct th_server *s = needs->server;
 	struct th_quota q = th_settings_quota(&s->settings, user);
 	enum th_room room;
+	struct th_err why = { 0 };
 	int64_t run = 0;
 
-	if (is_overloaded(s)) {
+	if (is_overloaded(s, &why)) {
 		*ret = (struct th_refusal){ .wait_ms = 1000, .code = "overloaded", .status = 503 };
-		(void)th_fail(&ret->why, TH_ELIMIT,
-			      "the server has more to do than it can; try again in a second");
+		(void)th_fail(&ret->why, TH_ELIMIT, "%s; try again in a second", why.msg);
 		s->metrics.refused_load++;
 		return TH_ROOM_NO;
 	}

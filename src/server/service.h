@@ -14,6 +14,7 @@
 #include "base/field.h"
 #include "io/http_server.h"
 #include "server/access.h"
+#include "server/admission.h"
 #include "server/change.h"
 #include "server/door.h"
 #include "server/find.h"
@@ -107,6 +108,7 @@ struct th_server {
 	struct th_fleet *fleet; /* NULL: it is alone */
 	struct th_claim *claim; /* sessions that are wanted and that it has not got yet */
 	size_t claims;
+	struct th_admission admission;
 	struct th_needs left; /* responses that were not to be kept, at its start */
 	struct th_metrics metrics;
 	struct th_rates users, strangers; /* requests of a user; of an address without a token */
@@ -244,8 +246,9 @@ enum th_room {
 	TH_ROOM_PENDING /* what the user has used is being read: whoever asks is called again */
 };
 enum th_room th_quota_room(struct th_needs *n, const char *user, struct th_refusal *ret);
-/* May another session run at this node of a fleet? */
-bool th_quota_node_has_room(const struct th_server *s);
+/* May another session run here: by the room of a node of a fleet, and of the machine?  *why (may
+ * be NULL) says why not. */
+bool th_quota_node_has_room(struct th_server *s, struct th_err *why);
 /* False: it was answered, or the handler is called again. */
 bool th_quota_begin(struct th_access *a);
 /* A turn of the session is over: where the day's are used up, it is held, or stopped if somebody

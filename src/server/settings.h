@@ -20,6 +20,8 @@
 	F(serve_settings, int, sessions_per_user, "sessions_per_user", TH_POSITIVE, "running at once; default: no limit") \
 	F(serve_settings, int, turns_per_day, "turns_per_day", TH_POSITIVE, "of one user's models, by UTC; default: no limit") \
 	F(serve_settings, num, cost_usd_per_day, "cost_usd_per_day", TH_POSITIVE, "of one user, by UTC; models without a price cost nothing; default: no limit") \
+	F(serve_settings, int, free_memory_mib, "free_memory_mib", TH_POSITIVE, "MiB of memory that stay free on this machine (or of its cgroup's limit): with less left no session begins here, and none of a dead node is taken; default: no limit") \
+	F(serve_settings, num, load_per_processor, "load_per_processor", TH_POSITIVE, "the machine's load average of a minute, divided by its processors, above which none does either; default: no limit") \
 	F(serve_settings, int, requests_per_second, "requests_per_second", TH_POSITIVE, "of one user; default: no limit") \
 	F(serve_settings, int, strangers_per_second, "strangers_per_second", TH_POSITIVE, "requests without a good token, and logins, of one address; default: 100")
 // clang-format on

@@ -62,7 +62,7 @@ static bool was_running(void *ctx, const char *session, struct thole_agent **ret
 	bool wanted;
 
 	*ret_agent = NULL;
-	if (!th_quota_node_has_room(s))
+	if (!th_quota_node_has_room(s, NULL))
 		return false;
 	if (th_json_parse(th_str_of(session), &doc, NULL) != TH_OK)
 		return false;
@@ -150,7 +150,7 @@ void th_server_look(struct th_server *s)
 {
 	struct thole_error e;
 
-	if (th_quota_node_has_room(s) &&
+	if (th_quota_node_has_room(s, NULL) &&
 	    thole_runtime_take_over(s->rt, was_running, recovered, s, &e) != 0)
 		th_journal_say(s, "store", "take over: %s", e.text);
 }

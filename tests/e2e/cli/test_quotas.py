@@ -173,6 +173,23 @@ class Quotas(serving.Served):
         self.assertEqual(self.call("GET", "/api/me", headers=dict(page, **{"X-Forwarded-Proto": "https"})).status, 403)
         self.assertEqual({line["from"] for line in self.journal_lines()}, {"127.0.0.1"})
 
+    def test_a_machine_that_is_full(self):
+        self.serve_rules([{"parts": [{"text": "Done."}]}])
+        self.configure("free_memory_mib: 1000000000")
+        self.serve_http()
+        refused = self.call("POST", "/api/sessions", {"id": "a", "message": "x"})
+        self.assertEqual((refused.status, refused.headers["Retry-After"]), (503, "1"))
+        self.assertRegex(refused.json()["error"]["message"], r"^\d+ MiB of memory are left here, and 1000000000 stay free; try again in a second$")
+        self.assertEqual(self.call("POST", "/v1/responses", {"model": "default", "input": "x"}).status, 503)
+        self.assertEqual(self.good_call("GET", "/api/sessions")["sessions"], [])
+        # What is free again begins, and another limit is one more sentence.
+        self.configure("free_memory_mib: 1", "load_per_processor: 0.0000001")
+        self.server.send_signal(signal.SIGHUP)
+        self.wait_for(lambda: "load of each processor" in self.call("POST", "/api/sessions", {"message": "x"}).json()["error"]["message"])
+        self.configure("free_memory_mib: 1", "load_per_processor: 1000000")
+        self.server.send_signal(signal.SIGHUP)
+        self.wait_for(lambda: self.call("POST", "/api/sessions", {"id": "a", "message": "x"}).status == 201)
+
     def test_what_is_no_setting(self):
         for line, word in (("proxies: [localhost]", "proxies[0]"), ("users: [{name: a}, {name: a}]", "twice"),
                            ("users: [{sessions: 1}]", "name"), ("strangers_per_second: 0", "strangers_per_second"),
