@@ -30,6 +30,7 @@ from nodes import Gate, Node, WithMachines, make_certificates
 
 SIZES = {"nodes": 3, "sessions": 60, "commands": 6, "desktops": 2, "faults": 5, "seconds": 3, "seed": 1}
 GAP_S = 10  # without an owner
+LEASE_S = 9  # TH_STORE_LEASE_MS
 OFF_S = (-300, 240, 0, 420, -180)  # the clocks of the machines, in turns
 AGENTS = {"think": "tools: [notes]", "command": "tools: [shell]",
           "desktop": "tools: [shell]\ncomputer: {kind: desktop, width: 640, height: 480}"}
@@ -162,14 +163,19 @@ class Machine:
         self.begin()
 
     def freeze(self, chance):
+        """For less than a lease, or for longer: then others have its sessions, and it ends. The first one is such."""
         process = self.node.process
+        self.test.froze += 1
+        long = self.test.froze == 1 or chance.random() < 0.5
         process.send_signal(signal.SIGSTOP)
         self.test.client.down(self.node.port)
-        time.sleep(chance.choice((chance.uniform(1, 6), chance.uniform(10, 16))))
+        time.sleep(chance.uniform(LEASE_S + 2, LEASE_S + 7) if long else chance.uniform(1, LEASE_S - 3))
         process.send_signal(signal.SIGCONT)
         try:
-            process.wait(3)  # its lease may be over
+            process.wait(house.SECONDS / 2 if long else 3)
         except subprocess.TimeoutExpired:
+            if long:
+                self.test.client.wrong.append("%s goes on though its lease was over: %s" % (self.name, self.journal()))
             return
         self.end_with(signal.SIGKILL)
         self.test.ended_itself += 1
@@ -223,7 +229,7 @@ class Many(WithMachines):
         self.shim = str(house.BUILD / "tests" / "postgres" / "shifted_clock.so")
         for name, text in AGENTS.items():
             (self.agents / (name + ".yaml")).write_text("name: %s\nmodel: gpt-5.4\nlimits: {turns: 100000}\n%s\n" % (name, text))
-        self.machines, self.under_way, self.crashes, self.ended_itself = [], [], [], 0
+        self.machines, self.under_way, self.crashes, self.ended_itself, self.froze = [], [], [], 0, 0
         self.reasons, self.model, self.manager, self.client, self.owners = [], None, None, None, None
 
     def with_certificates(self):
