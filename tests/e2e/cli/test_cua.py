@@ -423,8 +423,9 @@ class Cua(serving.Served):
             socket.send({"type": "stdin", "data": base64.b64encode(text.encode()).decode()})
         type_("PS1='$ '; echo $DISPLAY-$((1+1)); [ -t 0 ] && ps -o tty= -p $$\n")
         until(b"-2\r\n")
-        type_("sleep 1000\n")
-        until(b"sleep 1000\r\n")
+        # Ctrl-C is for a program that has begun: bash itself may end of one that comes before that.
+        type_("sh -c 'touch sleeps; exec sleep 1000'\n")
+        self.wait_for(lambda: (self.home / "sleeps").exists())
         type_("\x03")
         until(b"^C")
         socket.send({"type": "resize", "cols": 61, "rows": 17})
