@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "runtime/internal.h"
 #include "runtime/mcp.h"
+#include "runtime/secrets.h"
 #include "wire/exec.h"
 
 struct value {
@@ -18,7 +19,8 @@ struct value {
 struct th_runtime_given {
 	struct th_runtime_given *next; /* the one that was used last is first */
 	char session[TH_SESSION_ID_MAX + 1];
-	struct th_mask *mask; /* of all of them: what does not go into one is refused here */
+	int64_t born_ms;      /* of that session: a name may be another one's later */
+	struct th_mask *mask; /* what does not go into it is refused here; NULL: not made yet */
 	struct value list[TH_SECRETS_GIVEN_MAX];
 	size_t count;
 };
@@ -31,8 +33,8 @@ static void given_free(struct th_runtime_given *g)
 	free(g);
 }
 
-/* NULL: nobody gave this session any. */
-static struct th_runtime_given *given_of(const struct th_runtime *rt, struct th_str session_id)
+/* NULL: nobody gave a session of that name any. */
+static struct th_runtime_given *named(const struct th_runtime *rt, struct th_str session_id)
 {
 	struct th_runtime_given *g = rt->given;
 
@@ -41,9 +43,26 @@ static struct th_runtime_given *given_of(const struct th_runtime *rt, struct th_
 	return g;
 }
 
+/* 0: it is not begun yet. */
+static int64_t born_ms(const struct th_runtime_session *s)
+{
+	const struct th_session *fold =
+	    s->stored ? NULL : th_driver_session(s->rt->driver, s->handle);
+
+	return s->stored ? s->row.created_ms : fold ? fold->created_ms : 0;
+}
+
+/* NULL: nobody gave this session any.  Another one that had its name may be deleted elsewhere. */
+static struct th_runtime_given *given_of(const struct th_runtime_session *s)
+{
+	struct th_runtime_given *g = named(s->rt, s->id);
+
+	return g && g->born_ms == born_ms(s) ? g : NULL;
+}
+
 void th_runtime_given_drop(struct th_runtime *rt, struct th_str session_id)
 {
-	struct th_runtime_given *g = given_of(rt, session_id), **at = &rt->given;
+	struct th_runtime_given *g = named(rt, session_id), **at = &rt->given;
 
 	while (*at && *at != g)
 		at = &(*at)->next;
@@ -79,18 +98,21 @@ static bool make_room(struct th_runtime *rt)
 }
 
 /* Those of the session, which are first now; made, where there are none.  NULL: no room. */
-static struct th_runtime_given *given_take(struct th_runtime *rt, struct th_str session_id)
+static struct th_runtime_given *given_take(const struct th_runtime_session *s)
 {
-	struct th_runtime_given *g = given_of(rt, session_id), **at = &rt->given;
+	struct th_runtime *rt = s->rt;
+	struct th_runtime_given *g = given_of(s), **at = &rt->given;
 
+	if (!g)
+		th_runtime_given_drop(rt, s->id);
 	while (g && *at != g)
 		at = &(*at)->next;
 	if (g) {
 		*at = g->next;
 	} else if (make_room(rt)) {
 		g = th_alloc(sizeof(*g));
-		g->mask = th_mask_new();
-		memcpy(g->session, session_id.ptr, session_id.len);
+		g->born_ms = born_ms(s);
+		memcpy(g->session, s->id.ptr, s->id.len);
 	} else {
 		return NULL;
 	}
@@ -102,7 +124,7 @@ static struct th_runtime_given *given_take(struct th_runtime *rt, struct th_str 
 void th_runtime_given_say(struct th_runtime_session *s)
 {
 	struct th_buf json = TH_BUF_INIT(TH_FRAME_JSON_MAX / 2);
-	const struct th_runtime_given *g = given_of(s->rt, s->id);
+	const struct th_runtime_given *g = given_of(s);
 	struct th_jw w = th_jw(&json);
 
 	if (!g || !s->executor)
@@ -127,7 +149,7 @@ void th_runtime_given_say(struct th_runtime_session *s)
 enum th_code th_runtime_given_mask(const struct th_runtime_session *s, struct th_mask *mask,
 				   struct th_err *err)
 {
-	const struct th_runtime_given *g = given_of(s->rt, s->id);
+	const struct th_runtime_given *g = given_of(s);
 	enum th_code code = TH_OK;
 
 	for (size_t i = 0; g && !code && i < g->count; i++)
@@ -175,8 +197,42 @@ static enum th_code check_one(const struct th_agent_secrets *own, struct th_str 
 	return check_value(v, err);
 }
 
+/* As its executor has it: of the agent's own and of all that were given. */
+static enum th_code mask_make(const struct th_runtime_session *s, struct th_runtime_given *g,
+			      struct th_err *err)
+{
+	enum th_code code;
+
+	if (g->mask)
+		return TH_OK;
+	code = th_runtime_secrets_mask(s->setup->agent.secrets, &g->mask, err);
+	if (!g->mask)
+		g->mask = th_mask_new();
+	for (size_t i = 0; !code && i < g->count; i++)
+		code = th_mask_add(g->mask, g->list[i].secret, err);
+	return code;
+}
+
+static enum th_code mask_add(const struct th_runtime_session *s, struct th_runtime_given *g,
+			     const struct th_json *secrets, struct th_err *err)
+{
+	struct th_json_iter it = th_json_iter(secrets);
+	enum th_code code = mask_make(s, g, err);
+
+	while (!code && th_json_next(&it)) {
+		struct th_secret *secret = th_secret_new(th_json_str(it.val));
+
+		if (!th_json_is_null(it.val))
+			code = th_mask_add(g->mask, secret, err);
+		th_secret_free(secret);
+	}
+	if (code) /* what was refused is not in the next one */
+		g->mask = th_mask_free(g->mask);
+	return code;
+}
+
 /* Nothing of it is done unless all of it can be. */
-static enum th_code check_all(struct th_runtime_given *g, const struct th_agent_secrets *own,
+static enum th_code check_all(const struct th_runtime_given *g, const struct th_agent_secrets *own,
 			      const struct th_json *secrets, struct th_err *err)
 {
 	struct th_json_iter it = th_json_iter(secrets);
@@ -189,13 +245,7 @@ static enum th_code check_all(struct th_runtime_given *g, const struct th_agent_
 		struct th_str value = th_json_str(it.val);
 
 		code = check_one(own, it.key, it.val, err);
-		if (!code && value.len && !find(g, it.key, value)) {
-			struct th_secret *secret = th_secret_new(value);
-
-			values++;
-			code = th_mask_add(g->mask, secret, err);
-			th_secret_free(secret);
-		}
+		values += !code && value.len && !find(g, it.key, value);
 		names += value.len > 0;
 		if (code)
 			code = th_prefix(err, code, "%.*s",
@@ -240,12 +290,12 @@ enum th_code th_runtime_given_add(struct th_runtime_session *s, const struct th_
 	code = th_agent_secrets_read(s->setup->agent.secrets, &a, &own, &path, err);
 	if (code)
 		return code;
-	g = given_take(s->rt, s->id);
+	g = given_take(s);
 	if (!g)
 		return th_fail(err, TH_ELIMIT,
 			       "%d other sessions that are open have secrets of clients",
 			       TH_SECRETS_SESSIONS_MAX);
-	code = check_all(g, &own, secrets, err);
+	code = check_all(g, &own, secrets, err) ?: mask_add(s, g, secrets, err);
 	if (code)
 		return code;
 	it = th_json_iter(secrets);

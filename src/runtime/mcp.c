@@ -212,10 +212,14 @@ static enum th_code make_mask(struct th_runtime_session *s, struct th_err *err)
 		m->mask = th_mask_new();
 	if (!code)
 		code = th_runtime_given_mask(s, m->mask, err);
+	if (code) {
+		m->mask = th_mask_free(m->mask);
+		return code;
+	}
 	th_mask_build(m->mask);
 	m->env.mask = m->mask;
-	m->masks = !code;
-	return code;
+	m->masks = true;
+	return TH_OK;
 }
 
 enum th_code th_runtime_mcp_given(struct th_runtime_session *s, struct th_err *err)

@@ -173,6 +173,7 @@ static void test_secrets(void **state)
 	(void)state;
 	assert_non_null(too_long);
 	memset(too_long, ' ', TH_SECRETS_JSON_MAX + 1);
+	setenv("OWN", "the agent's own", 1);
 	GOOD(thole_agent_set_json(agent, "secrets", "{\"OWN\":{\"give\":true}}", &error));
 	GOOD(thole_session_new(rt, agent, "given", &s, &error));
 	thole_agent_free(agent);
@@ -208,6 +209,48 @@ static void test_secrets(void **state)
 	th_buf_deinit(&text);
 	th_buf_deinit(&log);
 	free(too_long);
+}
+
+/* How many long values a session takes, whose agent has a long one of its own, or not. */
+static int long_values(const char *secrets)
+{
+	struct thole_runtime *rt = runtime_at("http://127.0.0.1:1/v1", "memory:");
+	struct thole_agent *agent = agent_of("given");
+	struct thole_session *s = NULL;
+	char own[TH_MASK_LEN_MAX + 1] = "", text[TH_MASK_LEN_MAX + 64];
+	uint32_t at = 7;
+	int count = 0, code;
+
+	memset(own, 'o', TH_MASK_LEN_MAX);
+	setenv("OWN", own, 1);
+	GOOD(thole_agent_set_json(agent, "secrets", secrets, &error));
+	GOOD(thole_session_new(rt, agent, "given", &s, &error));
+	thole_agent_free(agent);
+	do {
+		int len = snprintf(text, sizeof(text), "{\"T%d\":\"", count);
+
+		for (int i = 0; i < TH_MASK_LEN_MAX; i++) {
+			at = at * 1664525 + 1013904223;
+			text[len++] = (char)('a' + (at >> 16) % 26);
+		}
+		memcpy(text + len, "\"}", 3);
+		code = thole_session_give_secrets(s, text, "ann", &error);
+	} while (code == THOLE_OK && ++count < TH_SECRETS_MAX - 1);
+	assert_int_equal(code, THOLE_ELIMIT);
+	/* What was refused takes no room. */
+	GOOD(thole_session_give_secrets(s, "{\"S\":\"a short one\"}", "ann", &error));
+	GOOD(thole_runtime_free(rt));
+	return count;
+}
+
+/* What its executor could not mask is refused here, where it can be said. */
+static void test_secrets_fit(void **state)
+{
+	int alone = long_values("{}");
+
+	(void)state;
+	assert_in_range(alone, 2, TH_SECRETS_MAX - 2);
+	assert_int_equal(long_values("{\"OWN\":{\"give\":true}}"), alone - 1);
 }
 
 /* A question beside the task, to a model that is not there. */
@@ -289,7 +332,8 @@ int main(void)
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_control),
 					    cmocka_unit_test(test_command),
 					    cmocka_unit_test(test_ask),
-					    cmocka_unit_test(test_secrets) };
+					    cmocka_unit_test(test_secrets),
+					    cmocka_unit_test(test_secrets_fit) };
 
 	return cmocka_run_group_tests(tests, away_from_home, NULL);
 }
