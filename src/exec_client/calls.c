@@ -150,6 +150,11 @@ void th_link_call_send(struct th_executor_client *x, struct th_link_call *c)
 	};
 	struct th_err err;
 
+	if (x->given && !x->gave) { /* what it gives out would not be masked */
+		th_fail(&err, TH_ELIMIT, "too much waits for the executor");
+		th_link_call_give_up(x, c, &err);
+		return;
+	}
 	/* Without an INTENT: the first one that it was sent to.  Only where we sent it ourselves:
 	 * an attach may have met a second journal, and its silence proves nothing. */
 	if (m.journal.len == 0 && m.again)
