@@ -346,7 +346,7 @@ static enum th_code take_up(struct th_live *l, const struct th_call *c, struct t
 		return code;
 	child_is_open(l, g, h);
 	if (!task->resumed)
-		write_started(l, c, g->child, false);
+		write_started(l, c, g->child, task->background);
 	return TH_OK;
 }
 

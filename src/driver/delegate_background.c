@@ -265,14 +265,21 @@ static void look_at_all(struct th_live *l, const struct th_strs *tasks, struct t
 
 static void stop_all(struct th_live *l, const struct th_strs *tasks, struct th_buf *out)
 {
-	for (const struct th_background *b = l->fold.background; b; b = b->next) {
-		struct th_delegation *g = th_delegation_of(l, b->call.intent_seq);
+	uint64_t done = 0;
 
-		if (!g || !is_meant(l, b, tasks))
+	for (const struct th_background *b = l->fold.background; b && !l->lost;) {
+		uint64_t seq = b->call.intent_seq;
+		struct th_delegation *g = seq > done ? th_delegation_of(l, seq) : NULL;
+
+		if (!g || !is_meant(l, b, tasks)) {
+			b = b->next;
 			continue;
+		}
+		done = seq;
 		put_id(l, &b->call, out);
 		th_buf_add_cstr(out, " is being stopped. ");
 		th_delegation_stop(l, g, "the agent that began it stopped it");
+		b = l->fold.background; /* one that cannot be stopped is lost */
 	}
 }
 
