@@ -109,7 +109,9 @@ static struct th_str unread(struct th_str item, struct th_arena *a)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 
-	if (!th_json_raw_get(item, "error").len || th_json_parse(item, &doc, NULL))
+	/* Few have one, so the text is looked at before its members are. */
+	if (th_str_find(item, TH_STR("\"error\":")) < 0 || !th_json_raw_get(item, "error").len ||
+	    th_json_parse(item, &doc, NULL))
 		return TH_STR("");
 	return th_arena_str(a, th_json_get_str(th_json_root(doc), "error"));
 }

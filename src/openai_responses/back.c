@@ -141,10 +141,15 @@ static bool is_id_char(char c)
 /* A call goes back as the model said it (dialects/browser_words.h). */
 static struct th_str as_said(struct th_str item, struct th_str key, struct th_str val)
 {
-	struct th_str said = th_str_is(key, "name")        ? th_json_raw_get(item, "function")
-			     : th_str_is(key, "arguments") ? th_json_raw_get(item, "said")
-							   : val;
+	bool name = th_str_is(key, "name");
+	struct th_str said;
 
+	if (!name && !th_str_is(key, "arguments"))
+		return val;
+	/* Few calls were, so the text is looked at before its members are. */
+	if (th_str_find(item, TH_STR("\"said\":")) < 0)
+		return val;
+	said = th_json_raw_get(item, name ? "function" : "said");
 	return said.len && said.ptr[0] == '"' ? said : val;
 }
 
