@@ -15,6 +15,7 @@ void th_response_free(struct th_response *p)
 		at = &(*at)->next_talk;
 	if (*at)
 		*at = p->next_talk;
+	th_loop_undefer(p->server->loop, &p->left);
 	th_hub_unlisten(&p->listener);
 	th_reply_deinit(&p->reply);
 	for (size_t i = 0; i < p->function_count; i++)
@@ -28,6 +29,17 @@ void th_response_free(struct th_response *p)
 	free(p);
 }
 
+/* Its reader does not read; GET has the response. */
+static void drop_reader(struct th_response *p)
+{
+	struct th_http_request *r = p->access->request;
+
+	p->access->gone = NULL; /* the access ends with the stream */
+	p->access = NULL;
+	th_http_abort(r);
+}
+
+/* Where the peer turns out to have left, the access is gone behind a write: so p has none then. */
 void th_response_send(struct th_response *p, const char *event, struct th_str json)
 {
 	struct th_buf frame TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
@@ -37,7 +49,7 @@ void th_response_send(struct th_response *p, const char *event, struct th_str js
 		return;
 	if (p->socket) {
 		if (th_http_send(a->request, json, true) == TH_ELIMIT)
-			th_http_close(a->request, 1008);
+			p->on_unread(p);
 		return;
 	}
 	if (event)
@@ -46,7 +58,7 @@ void th_response_send(struct th_response *p, const char *event, struct th_str js
 	th_buf_add(&frame, json);
 	th_buf_add_cstr(&frame, "\n\n");
 	if (th_http_write(a->request, th_buf_str(&frame)) == TH_ELIMIT)
-		th_http_abort(a->request); /* a reader that does not read; GET has the response */
+		drop_reader(p);
 }
 
 /* A stream on which nothing comes for long is cut by what is between. */
@@ -74,21 +86,18 @@ static void answer(struct th_response *p)
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
 	struct th_access *a = p->access;
 
-	p->access = NULL;
 	if (!a)
 		return;
-	if (p->socket) {
-		p->access = a;
+	if (p->stream) {
 		p->face->end(p);
-		p->access = NULL;
-		return;
+		a = p->access; /* NULL: it left, or did not read */
 	}
+	p->access = NULL;
+	if (!a || p->socket)
+		return;
 	a->gone = NULL;
 	a->ctx = NULL;
 	if (p->stream) {
-		p->access = a;
-		p->face->end(p);
-		p->access = NULL;
 		th_http_end(a->request);
 		return;
 	}
@@ -109,7 +118,7 @@ static void not_kept(struct th_response *p)
 {
 	if (p->store || !p->hub)
 		return;
-	if (p->socket)
+	if (p->keeper)
 		p->hub->keeper = p->keeper;
 	else
 		p->hub->doomed = true;
@@ -135,11 +144,11 @@ static void finish(struct th_response *p)
 	th_response_free(p);
 }
 
-void th_response_gone(struct th_response *p)
+static void on_left(void *ctx)
 {
+	struct th_response *p = ctx;
 	struct thole_error err;
 
-	p->access = NULL;
 	if (p->background) /* it goes on, and is read later */
 		;
 	else if (p->hub && p->hub->session)
@@ -147,6 +156,18 @@ void th_response_gone(struct th_response *p)
 	not_kept(p);
 	th_server_kick(p->server);
 	th_response_free(p);
+}
+
+/* Also in the midst of something that is told, by the write that found it out: who tells it goes on
+ * with p.  What is of a socket goes now. */
+void th_response_gone(struct th_response *p)
+{
+	p->access = NULL;
+	p->on_over = p->on_steered = p->on_unread = NULL;
+	p->stream_id = NULL;
+	p->keeper = NULL;
+	p->left = (struct th_deferred){ .fn = on_left, .ctx = p };
+	th_loop_defer(p->server->loop, &p->left);
 }
 
 static void on_gone(struct th_access *a)

@@ -64,6 +64,7 @@ struct th_response_shown {
 
 struct th_response {
 	struct th_listener listener;
+	struct th_deferred left; /* its client did, perhaps while it was told something */
 	struct th_server *server;
 	struct th_access *access; /* NULL: nobody waits for it any more */
 	struct th_response *next; /* of a socket: asked for later */
@@ -77,6 +78,8 @@ struct th_response {
 	void (*on_over)(struct th_response *p); /* it ends; may be NULL */
 	/* What was said to it while it was under way is written; of a socket alone. */
 	void (*on_steered)(struct th_response *p);
+	/* Its client does not read: the socket is to be closed, but not by this call. */
+	void (*on_unread)(struct th_response *p);
 	void *over_ctx;
 	const void *keeper;    /* of a socket: what its session is kept for when it is not stored */
 	const char *stream_id; /* of a socket: its events name it; as long as that; may be empty */

@@ -16,7 +16,7 @@ struct th_making;
 /* ---- response.c ---- */
 
 void th_response_free(struct th_response *p);
-void th_response_gone(struct th_response *p); /* its client left; p is freed */
+void th_response_gone(struct th_response *p); /* its client left; p is freed by the loop */
 void th_response_listen(struct th_response *p, struct th_hub *h);
 void th_response_started(struct th_response *p);
 bool th_response_caught_up(struct th_response *p);
@@ -57,6 +57,7 @@ struct th_order {
 	/* As in the response. */
 	void (*on_over)(struct th_response *p);
 	void (*on_steered)(struct th_response *p);
+	void (*on_unread)(struct th_response *p);
 	void *over_ctx;
 	const void *keeper;
 	const char *stream_id;

@@ -315,6 +315,7 @@ bool th_response_make(struct th_access *a, const struct th_order *order, struct 
 				     .skip = -1,
 				     .on_over = order->on_over,
 				     .on_steered = order->on_steered,
+				     .on_unread = order->on_unread,
 				     .over_ctx = order->over_ctx,
 				     .keeper = order->keeper,
 				     .stream_id = order->stream_id };

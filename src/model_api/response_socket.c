@@ -32,11 +32,14 @@ struct making {
 /* One socket. */
 struct th_lanes {
 	struct th_lanes *next, **link; /* of the server's */
-	struct th_access *access;
-	struct lane *first; /* the one that was used least lately is first */
+	struct th_server *server;
+	struct th_access *access; /* until it is gone */
+	struct lane *first;       /* the one that was used least lately is first */
 	size_t lanes, waiting;
 	struct making making;
 	struct th_timer limit;
+	struct th_deferred
+	    closing;      /* from the loop: who is told something may be at work with it */
 	bool gone, ended; /* ended: its time is over, and it takes no more */
 	unsigned close;   /* the code that it is to be closed with; 0: it stays */
 	unsigned busy;    /* functions below that are at work with it */
@@ -57,6 +60,7 @@ static void wire_free(struct th_lanes *s)
 	struct lane *l;
 
 	th_timer_stop(&s->limit);
+	th_loop_undefer(s->server->loop, &s->closing);
 	*s->link = s->next;
 	if (s->next)
 		s->next->link = s->link;
@@ -81,11 +85,19 @@ static struct th_jw message(struct th_buf *json, const char *type, const char *i
 	return w;
 }
 
+/* Its peer does not read. */
+static void unread(struct th_lanes *s)
+{
+	s->close = 1008;
+	th_loop_defer(s->server->loop, &s->closing);
+}
+
+/* Where the peer turns out to have left, s is gone behind it, and freed unless it is busy. */
 static void wire_send(struct th_lanes *s, struct th_jw *w)
 {
 	th_jw_object_end(w);
 	if (!s->gone && th_http_send(s->access->request, th_buf_str(w->out), true) == TH_ELIMIT)
-		s->close = 1008;
+		unread(s);
 }
 
 /* "error": {…} */
@@ -148,17 +160,25 @@ static void wire_leave(struct th_lanes *s)
 /* Its time is over, or the server's, and nothing is under way: what was is told to its end. */
 static void end_if_due(struct th_lanes *s)
 {
-	bool works = s->making.lane != NULL, server_ends = s->access->server->finishing;
+	bool works = s->making.lane != NULL, server_ends = s->server->finishing;
 
 	for (const struct lane *l = s->first; l; l = l->next)
 		works |= l->now != NULL;
-	if (works || s->close || !(s->ended || server_ends))
+	if (works || s->gone || s->close || !(s->ended || server_ends))
 		return;
 	s->close = server_ends ? 1001 : 1000;
 	if (server_ends)
 		return;
 	wire_fault(s, "", 400, "websocket_connection_limit_reached",
 		   "a connection lasts for 60 minutes: open another one");
+}
+
+static void on_closing(void *ctx)
+{
+	struct th_lanes *s = ctx;
+
+	wire_enter(s);
+	wire_leave(s);
 }
 
 static void on_limit(void *ctx)
@@ -178,6 +198,13 @@ static void on_steered(struct th_response *p)
 	struct lane *l = p->over_ctx;
 
 	tell_steer(l->wire, l->id, th_str_of(p->name), NULL);
+}
+
+static void on_unread(struct th_response *p)
+{
+	struct lane *l = p->over_ctx;
+
+	unread(l->wire);
 }
 
 static void on_over(struct th_response *p)
@@ -216,6 +243,7 @@ static bool make(struct th_lanes *s)
 				  .lost = m->lost.code ? &m->lost : NULL,
 				  .on_over = on_over,
 				  .on_steered = on_steered,
+				  .on_unread = on_unread,
 				  .over_ctx = l,
 				  .keeper = s };
 	struct th_response_fault fault;
@@ -238,7 +266,8 @@ static bool make(struct th_lanes *s)
 			m->own->last[0] = '\0'; /* who fails to go on has it no more */
 		wire_fault(s, l->id, fault.status, fault.code, fault.message);
 	}
-	th_needs_forget(&s->access->needs);
+	if (!s->gone)
+		th_needs_forget(&s->access->needs);
 	th_stored_deinit(&m->before);
 	free(m->body);
 	*m = (struct making){ 0 };
@@ -287,9 +316,8 @@ static void begin(struct lane *l, char *body)
 	th_response_before(th_str_of(body), &before);
 	*m = (struct making){ .lane = l, .body = body, .own = whose_last(s, th_buf_str(&before)) };
 	s->access->again = make_again;
-	if (before.len &&
-	    th_stored_load_start(s->access->server, s->access->user, th_buf_str(&before),
-				 &m->before, on_before, s, &m->load, &err) == 0)
+	if (before.len && th_stored_load_start(s->server, s->access->user, th_buf_str(&before),
+					       &m->before, on_before, s, &m->load, &err) == 0)
 		return;
 	m->lost = err;
 	(void)make(s);
@@ -310,8 +338,8 @@ static void wire_next(struct th_lanes *s)
 	struct lane *l;
 
 	/* What waits is not begun by a server that ends: its client asks the next one. */
-	while (!s->gone && !s->ended && !s->close && !s->making.lane &&
-	       !s->access->server->finishing && (l = due(s))) {
+	while (!s->gone && !s->ended && !s->close && !s->making.lane && !s->server->finishing &&
+	       (l = due(s))) {
 		char *body = l->waiting[0];
 
 		memmove(l->waiting, l->waiting + 1, --l->count * sizeof(char *));
@@ -421,6 +449,7 @@ static void take_text(struct th_lanes *s, struct th_str text)
 	bool steers = th_str_is(type, "response.steer");
 	char id[TH_SERVE_STREAM_ID_MAX + 1], *copy;
 	struct lane *l;
+	bool full;
 
 	if (!read_id(text, id)) {
 		wire_fault(s, "", 400, "invalid_value", "stream_id is a text of 1 to 64 bytes");
@@ -436,11 +465,12 @@ static void take_text(struct th_lanes *s, struct th_str text)
 		steer(s, id, text);
 		return;
 	}
-	l = lane_of(s, id);
-	if (!l || s->waiting == TH_SERVE_QUEUE_MAX) {
+	full = s->waiting == TH_SERVE_QUEUE_MAX;
+	l = full ? NULL : lane_of(s, id);
+	if (!l) {
 		wire_fault(s, id, 429, "rate_limit_exceeded",
-			   l ? "too many responses wait on this socket"
-			     : "too many streams of this socket have a response under way");
+			   full ? "too many responses wait on this socket"
+				: "too many streams of this socket have a response under way");
 		return;
 	}
 	copy = th_alloc(text.len + 1);
@@ -507,7 +537,8 @@ void th_v1_responses_socket(struct th_access *a)
 		return;
 	}
 	s = th_alloc(sizeof(*s));
-	*s = (struct th_lanes){ .access = a };
+	*s = (struct th_lanes){ .access = a, .server = a->server };
+	s->closing = (struct th_deferred){ .fn = on_closing, .ctx = s };
 	th_timer_init(&s->limit, a->server->loop, on_limit, s);
 	a->ctx = s;
 	a->gone = on_gone;

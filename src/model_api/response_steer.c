@@ -83,7 +83,7 @@ bool th_response_steer(struct th_response *p, struct th_str body, struct th_resp
 
 void th_response_steered(struct th_response *p)
 {
-	if (!p->steers)
+	if (!p->steers || !p->on_steered)
 		return;
 	p->steers--;
 	p->on_steered(p);

@@ -53,8 +53,11 @@ class Cutter:
             yield {"type": "response.completed", "response": {"id": "resp_1", "object": "response", "status": "completed", "model": "gpt-5.4", "output": [done],
                                                              "usage": {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}}}
 
+    def parts(self, first, second):
+        return (first, False), (second, True)
+
     def run(self, first, second):
-        for text, whole in ((first, False), (second, True)):
+        for text, whole in self.parts(first, second):
             connection, _ = self.listener.accept()
             with connection, connection.makefile("rb") as reader:
                 length = 0

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Responses API over a WebSocket of thole serve: lanes, and what is said to a response that is under way."""
 
+import contextlib
 import json
+import socket
+import struct
 import unittest
 import uuid
 
@@ -10,6 +13,22 @@ import test_v1
 import websocket
 
 WAIT = test_v1.shell("until test -e go; do sleep 0.02; done")
+
+
+class LongAnswer(test_v1.Cutter):
+    def __init__(self):
+        super().__init__(" ".join(["x" * 100000] * 100), "")
+
+    def run(self, first, second):
+        with contextlib.suppress(OSError):  # it is ended before somebody asked
+            super().run(first, second)
+
+    def parts(self, first, second):
+        return [(first, True)]
+
+    def end(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        super().end()
 
 
 class Sockets(test_v1.Face):
@@ -118,6 +137,65 @@ class Sockets(test_v1.Face):
             self.ask("gpt-5.4", stream_id=name, generate=False)
             said = self.wire.until(lambda m: m["type"] in ("response.completed", "error"))
             self.assertEqual((said["type"], said.get("stream_id")), ("response.completed", name) if good else ("error", None))
+
+    # ---- who does not read, or leaves in the midst of an answer ----
+
+    def begin_long(self):
+        """A model whose answer is longer than what waits for a peer, and than what a kernel takes of it."""
+        self.env["MALLOC_PERTURB_"] = "165"  # what is used after it is freed shows
+        model = LongAnswer()
+        self.addCleanup(model.end)
+        self.env["OPENAI_BASE_URL"] = model.url
+        self.begin()
+
+    def ask_by_socket(self):
+        self.wire = websocket.Socket(self.port, "/v1/responses", serving.TOKENS["alice"], buffer=4096)
+        self.addCleanup(self.wire.close)
+        self.ask("gpt-5.4", stream_id="a")
+        return self.wire.socket
+
+    def ask_by_stream(self):
+        wire = socket.socket()
+        self.addCleanup(wire.close)
+        wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        wire.connect(("127.0.0.1", self.port))
+        data = json.dumps({"model": "gpt-5.4", "input": "Write.", "stream": True}).encode()
+        wire.sendall(("POST /v1/responses HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+                      % (serving.TOKENS["alice"], len(data))).encode() + data)
+        return wire
+
+    def states(self):
+        return {s["state"] for s in self.good_call("GET", "/api/sessions")["sessions"]}
+
+    def over_in(self, *states):
+        """Its session is, and the server ends as it should."""
+        self.wait_for(lambda: self.states() and self.states() <= set(states))
+        self.assertEqual(self.end_http(), 0)
+
+    def reset(self, wire):
+        wire.recv(100)
+        wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        wire.close()
+        self.over_in("stopped")
+
+    def test_a_socket_that_does_not_read(self):
+        self.begin_long()
+        self.ask_by_socket()
+        self.over_in("stopped")
+
+    def test_a_stream_that_is_not_read(self):
+        self.begin_long()
+        self.ask_by_stream()
+        self.over_in("finished")  # GET has it
+
+    def test_a_socket_that_is_reset(self):
+        """The server meets that as it writes."""
+        self.begin_long()
+        self.reset(self.ask_by_socket())
+
+    def test_a_stream_that_is_reset(self):
+        self.begin_long()
+        self.reset(self.ask_by_stream())
 
 
 if __name__ == "__main__":
