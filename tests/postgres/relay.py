@@ -5,6 +5,8 @@ import socket
 import struct
 import threading
 
+SECONDS = 60  # a server that was killed comes back within it
+
 
 class Relay:
     """`at`: the number of the message, from 1, instead of which both connections are cut; `then` is called first.  Connections
@@ -15,12 +17,16 @@ class Relay:
         self.count = 0
         self.kinds = []  # "F" or "B" and the type of each message so far
         self.lock = threading.Lock()
+        self.pumps = []
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
 
     def close(self):
+        """When the client has ended: what it said last has been counted and looked at then."""
         self.listener.close()
+        for pump in self.pumps:
+            pump.join(SECONDS)
 
     def accept(self):
         while True:
@@ -36,7 +42,8 @@ class Relay:
             for s in (client, server):
                 s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             for side, one, other in (("F", client, server), ("B", server, client)):
-                threading.Thread(target=self.pump, args=(side, one, other), daemon=True).start()
+                self.pumps.append(threading.Thread(target=self.pump, args=(side, one, other), daemon=True))
+                self.pumps[-1].start()
 
     @staticmethod
     def exactly(stream, count):

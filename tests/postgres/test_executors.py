@@ -321,10 +321,10 @@ class Executors(WithMachines):
             except ConnectionError:
                 pass
         scope = "postgres:" + self.postgres.url()  # th_store_scope
-        hello = {"op": "hello", "session": "one", "epoch": 1, "token": "", "scope": scope, "protocol": 2}
+        hello = {"op": "hello", "session": "one", "epoch": 1, "token": "", "scope": scope, "protocol": 3}
         for change, code, words in (
                 ({"op": "run"}, "protocol", "hello comes first"), ({"session": ""}, "protocol", "names the session"), ({"scope": ""}, "protocol", "names the session"),
-                ({"epoch": 0}, "denied", "only look on"), ({"protocol": 7}, "unsupported", "version 7 of the protocol"), ({"protocol": 1}, "unsupported", "version 1 of the protocol"),
+                ({"epoch": 0}, "denied", "only look on"), ({"protocol": 7}, "unsupported", "version 7 of the protocol"), ({"protocol": 2}, "unsupported", "version 2 of the protocol"),
                 ({"session": "two"}, "not_found", "no executor of session two"), ({"scope": scope + "x"}, "not_found", "no executor"), ({"session": None}, None, "session")):
             answer = Connection(self, gate).ask({**hello, **change})
             self.assertEqual(answer["op"], "error", answer)
