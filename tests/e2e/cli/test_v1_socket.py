@@ -191,7 +191,9 @@ class Sockets(test_v1.Face):
     def test_a_socket_that_is_reset(self):
         """The server meets that as it writes."""
         self.begin_long()
-        self.reset(self.ask_by_socket())
+        wire = self.ask_by_socket()
+        self.wire.file.close()  # it has a share of the socket
+        self.reset(wire)
 
     def test_a_stream_that_is_reset(self):
         self.begin_long()
