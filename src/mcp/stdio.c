@@ -33,7 +33,8 @@ static void put_why(const struct th_mcp_process *p, const struct th_child_exit *
 	const struct stdio *c = of(p);
 	struct th_buf said = TH_BUF_INIT(8 * TH_MCP_STDERR_MAX), line = TH_BUF_INIT(TH_ERR_MSG_MAX);
 
-	if (c->why.code)
+	/* One that closes its input may be on its way out: its own end says more than that. */
+	if (c->why.code && (c->why.code != TH_ECONN || e->signalled || e->not_started))
 		*ret = c->why;
 	else if (e->not_started)
 		th_fail(ret, TH_EIO, "the sandbox of the server %.*s could not be set up",

@@ -501,7 +501,8 @@ class Cua(serving.Served):
                                     ("drag", {"start_x": 1, "start_y": 2, "end_x": 80, "end_y": 90, "duration": 0}, (80, 90))):
             self.assertEqual(use(tool, **arguments)["structuredContent"], {"success": True}, tool)
             self.assertEqual(use("get_cursor_position")["structuredContent"]["position"], {"x": at[0], "y": at[1]}, tool)
-        self.assertFalse(use("file_write", path="m", content="é")["isError"])
+        written = use("file_write", path="m", content="é")
+        self.assertFalse(written["isError"], written)
         self.assertEqual(use("file_read", path="m")["structuredContent"], {"success": True, "content": "é"})
         self.assertEqual(use("run_command", command="echo hi; exit 2")["structuredContent"],
                          {"success": True, "stdout": "hi\n", "stderr": "", "return_code": 2})
