@@ -133,6 +133,7 @@ static enum th_code on_hello(struct th_exec_client *c, const struct th_exec_hell
 		if (code == TH_EIO)
 			th_exec_fatal(x, err);
 		x->env.given.count = x->own_given; /* what clients gave its owner before */
+		x->not_given.code = TH_OK;
 	}
 	if (code == TH_OK && m->workspace.len > 0)
 		code = check_workspace(x, m->workspace, err);

@@ -230,7 +230,8 @@ static bool may_begin(const struct th_exec_client *c, const struct th_exec_run *
 	const struct th_executor_server *x = c->x;
 	bool there = m->epoch > x->epoch_before;
 
-	return m->begin && is_ours(x, m) && c->epoch >= th_ledger_epoch(x->ledger) &&
+	return m->begin && !x->not_given.code && is_ours(x, m) &&
+	       c->epoch >= th_ledger_epoch(x->ledger) &&
 	       (there || class == TH_CLASS_K || class == TH_CLASS_V);
 }
 
@@ -295,6 +296,8 @@ void th_exec_on_run(struct th_exec_client *c, const struct th_exec_run *m, bool 
 		th_exec_send_error(c, m->id, &err);
 	} else if (attach && class != TH_CLASS_R && !may_begin(c, m, class)) {
 		join_absent(c, m);
+	} else if (x->not_given.code && !guest) {
+		th_exec_send_error(c, m->id, &x->not_given);
 	} else {
 		accept(c, m);
 	}

@@ -180,7 +180,9 @@ static enum th_code hand(struct th_executor_server *x, const struct th_exec_give
 		x->handed = (const char **)th_arena_array(&x->arena, TH_SECRETS_GIVEN_MAX,
 							  sizeof(*x->handed));
 	if (!x->handed || x->handed_count == TH_SECRETS_GIVEN_MAX)
-		return th_fail(err, TH_ELIMIT, "more than %d values of secrets were given",
+		return th_fail(err, TH_ELIMIT,
+			       "the session's executor was given %d values of secrets and takes no "
+			       "more before it ends",
 			       TH_SECRETS_GIVEN_MAX);
 	value = th_secret_new(m->value);
 	code = th_mask_add(x->mask, value, err);
@@ -240,7 +242,10 @@ enum th_code th_exec_on_give(struct th_exec_client *c, const struct th_exec_give
 		if (code == TH_OK && !one.old)
 			code = give_to_commands(x, entry, err);
 	}
-	return code;
+	/* Servers that had the session before gave it others, which stay masked.  It is no fault of
+	 * the connection: what is run is told, since its output would not be masked. */
+	x->not_given = code == TH_ELIMIT ? *err : (struct th_err){ 0 };
+	return code == TH_ELIMIT ? TH_OK : code;
 }
 
 void th_exec_secrets_deinit(struct th_executor_server *x)

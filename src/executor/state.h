@@ -125,10 +125,11 @@ struct th_executor_server {
 	struct th_mask *mask; /* over what tools give out */
 	const char **handed;  /* NAME=value of all that clients gave, in the arena; NULL: none */
 	size_t handed_count;
-	size_t own_given;                /* of env.given the agent's, which are first */
-	struct th_secret *secrets;       /* as they came */
-	struct th_secret *authority;     /* th_ca_export */
-	const char *trust;               /* file of roots for programs; NULL: the system's */
+	size_t own_given;            /* of env.given the agent's, which are first */
+	struct th_err not_given;     /* why the last list of theirs was not taken; code 0: it was */
+	struct th_secret *secrets;   /* as they came */
+	struct th_secret *authority; /* th_ca_export */
+	const char *trust;           /* file of roots for programs; NULL: the system's */
 	const char **secret_environment; /* placeholders and the file of roots */
 	const char *tmpdir;              /* the folder TMPDIR names; NULL: /tmp will do */
 	char sandbox[512];               /* JSON, for welcome */

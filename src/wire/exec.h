@@ -19,7 +19,8 @@
  *	input     what was typed for run `id`, and its terminal's size: no answer
  *	forget    these outcomes are durable elsewhere: no answer
  *	give      secrets that commands get which name them, all of them, in the place of those
- *	          that were given before: no answer; what was given once is masked for good
+ *	          that were given before: no answer; what was given once is masked for good.
+ *	          Too many: each run is an error until the next give
  *	end       the session ended: all is closed and killed, then the connection
  *	watch     a live view: frames, the first with all tiles
  *	next      the last frame of that request was taken: one more, when something is new

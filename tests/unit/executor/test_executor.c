@@ -1122,6 +1122,57 @@ static void edges_of_connections(void **state)
 	release(x);
 }
 
+/* Values `from` to `to` - 1 of secrets, all under one name: the last one is what commands get. */
+static void give_values(struct th_executor_client *x, int from, int to)
+{
+	struct th_buf list = TH_BUF_INIT(TH_MIB);
+
+	for (int i = from; i < to; i++)
+		th_buf_printf(&list, "%s{\"name\":\"TOKEN\",\"value\":\"value-%d-of-many\"%s}",
+			      i > from ? "," : "[", i, i + 1 < to ? ",\"old\":true" : "");
+	th_buf_add_char(&list, ']');
+	th_executor_client_give(x, th_buf_str(&list));
+	th_buf_deinit(&list);
+}
+
+/* What a server before this one gave stays masked, and takes room. */
+static void too_many_secrets_are_an_ordinary_error(void **state)
+{
+	static const char tell[] = "{\"command\":\"echo ${#TOKEN} $TOKEN\"}";
+	struct th_executor_options o = options();
+	struct th_executor_client *x = client(&o);
+	struct th_effect_call late;
+	struct heard h;
+
+	(void)state;
+	give_values(x, 0, TH_SECRETS_GIVEN_MAX);
+	do_call(x, shell("e1", tell), &h);
+	assert_string_equal(h.text.ptr, "17 *****************\n[exit code 0]");
+	heard_deinit(&h);
+	release(x);
+	o.epoch = 2;
+	x = client(&o);
+	give_values(x, TH_SECRETS_GIVEN_MAX, TH_SECRETS_GIVEN_MAX + 1);
+	do_call(x, shell("e2", tell), &h);
+	assert_int_equal(h.status, TH_OUTCOME_NOT_STARTED);
+	assert_true(has(&h.text, "256 values of secrets"));
+	heard_deinit(&h);
+	/* As one whose runtime died before it was sent. */
+	late = shell("e3", tell);
+	late.journal = th_executor_client_journal(x);
+	late.begin = true;
+	attach_call(x, late, 0, &h);
+	wait_finished(&h);
+	assert_int_equal(h.status, TH_OUTCOME_NOT_STARTED);
+	heard_deinit(&h);
+	/* The connection is the same one, and those that it knows may be given. */
+	give_values(x, 7, 8);
+	do_call(x, shell("e4", tell), &h);
+	assert_string_equal(h.text.ptr, "15 ***************\n[exit code 0]");
+	heard_deinit(&h);
+	release(x);
+}
+
 /* A home folder as workspace: log and journal in it are nobody's business. */
 static void our_own_folders_are_no_part_of_the_workspace(void **state)
 {
@@ -1217,6 +1268,7 @@ int main(int argc, char **argv)
 		T(times_of_an_executor),
 		T(edges_of_a_log),
 		T(edges_of_connections),
+		T(too_many_secrets_are_an_ordinary_error),
 		T(our_own_folders_are_no_part_of_the_workspace),
 		T(once_is_enough_for_commands),
 	};
