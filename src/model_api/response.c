@@ -201,8 +201,7 @@ static bool put_items(struct th_response *p)
 		p->access = NULL;
 		if (a && !p->socket && !p->began) {
 			a->gone = NULL;
-			face->fail(a, th_status_of(err.code) == 500 ? 500 : 400, NULL, NULL,
-				   err.text);
+			face->fail(a, th_response_status(err.code), NULL, NULL, err.text);
 		}
 		(void)thole_session_cancel(p->hub->session, THOLE_NOW, &err);
 		if (p->on_over)

@@ -18,14 +18,18 @@ bool th_response_fault(struct th_response_fault *f, int status, const char *code
 	return false;
 }
 
+int th_response_status(int code)
+{
+	int status = th_status_of(code);
+
+	return status == 500 || status == 503 ? status : 400;
+}
+
 bool th_making_fault_api(struct th_making *m, const struct thole_error *err)
 {
-	int status = th_status_of(err->code);
-
 	if (err->code == THOLE_EPLACE)
 		m->fault->lacks = *err;
-	return th_response_fault(m->fault, status == 500 || status == 503 ? status : 400, NULL,
-				 "%s", err->text);
+	return th_response_fault(m->fault, th_response_status(err->code), NULL, "%s", err->text);
 }
 
 bool th_making_pending(struct th_making *m)

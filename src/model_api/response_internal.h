@@ -69,6 +69,7 @@ bool th_response_make(struct th_access *a, const struct th_order *order, struct 
 		      struct th_response_fault *fault);
 /* The name in previous_response_id of a request's text; empty: there is none of a usable length. */
 void th_response_before(struct th_str body, struct th_buf *out);
+int th_response_status(int code); /* enum thole_code: 500, 503, or the request is no good: 400 */
 TH_PRINTF(4, 5)
 bool th_response_fault(struct th_response_fault *f, int status, const char *code, const char *fmt,
 		       ...);

@@ -213,6 +213,8 @@ int th_status_of(int code)
 	case THOLE_EUNSUPPORTED:
 		return 501;
 	case THOLE_ENOMEM:
+	case THOLE_EIO: /* the store is closed, or this node's lease is over: another one may do it
+			 */
 	case THOLE_ETIMEOUT:
 	case THOLE_ECONN:
 	case THOLE_EPLACE:
