@@ -215,13 +215,8 @@ static void answer(struct th_a2a *m)
 
 static bool next_session(struct th_a2a *m);
 
-/* The store does not answer now: the page would lack tasks, and the next one begins behind them.
- * Otherwise that log alone cannot be read, or is gone by now, and has no tasks to tell. */
-static bool is_of_now(int code)
-{
-	return code == THOLE_EBUSY || code == THOLE_ECONN;
-}
-
+/* Where the store does not answer now (th_code_passes) the page would lack tasks, and the next one
+ * would begin behind them; a log that alone cannot be read has no tasks to tell. */
 static void on_read(void *ctx, int code, const struct thole_error *err)
 {
 	struct th_a2a *m = ctx;
@@ -231,7 +226,7 @@ static void on_read(void *ctx, int code, const struct thole_error *err)
 	if (!code)
 		take(m);
 	th_a2a_task_deinit(&l->task);
-	if (is_of_now(code)) {
+	if (th_code_passes(code)) {
 		l->failure = *err;
 	} else if (tell(l)) {
 		l->at++;
@@ -267,7 +262,7 @@ static bool next_session(struct th_a2a *m)
 					m, &m->load, &l->failure) == 0)
 				return true;
 			th_a2a_task_deinit(&l->task);
-			if (is_of_now(l->failure.code))
+			if (th_code_passes(l->failure.code))
 				return false;
 			l->failure = (struct thole_error){ 0 };
 		}

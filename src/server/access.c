@@ -224,6 +224,12 @@ int th_status_of(int code)
 	}
 }
 
+bool th_code_passes(int code)
+{
+	return code == THOLE_ECONN || code == THOLE_EIO || code == THOLE_EBUSY ||
+	       code == THOLE_ETIMEOUT;
+}
+
 /* ---- what is asked ---- */
 
 bool th_access_query(const struct th_access *a, const char *name, struct th_buf *out)

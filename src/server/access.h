@@ -96,6 +96,9 @@ void th_access_fault(struct th_access *a, int status, const char *code, const ch
  */
 void th_access_error(struct th_access *a, const struct thole_error *err);
 int th_status_of(int code); /* enum thole_code as an HTTP status */
+/* Of a read: the store does not answer now, and may in a while.  Otherwise that log alone cannot be
+ * read, or is gone. */
+bool th_code_passes(int code);
 void th_error_print(int status, const char *code, const char *message, struct th_buf *out);
 /* {"type": "error", "error": {"type", "message"}}, as the Messages API has it. */
 void th_error_print_messages(int status, const char *message, struct th_buf *out);

@@ -271,13 +271,6 @@ static enum th_code start(struct th_webhook_attempt *a, struct th_str row, struc
 	}
 }
 
-/* May it be otherwise in a while? */
-static bool passes(int code)
-{
-	return code == THOLE_ECONN || code == THOLE_EIO || code == THOLE_EBUSY ||
-	       code == THOLE_ETIMEOUT;
-}
-
 /* The store does not answer now: who is told is told later, with all of it. */
 static void unread(struct th_webhook *h, struct th_webhook_item *item,
 		   const struct thole_error *why)
@@ -302,7 +295,7 @@ static void begin(void *ctx)
 
 	if (!row)
 		return;
-	if (row->err && passes(row->err->code)) {
+	if (row->err && th_code_passes(row->err->code)) {
 		struct thole_error why = *row->err;
 
 		free_attempt(a);

@@ -19,10 +19,21 @@ static void test_who_may_try_again(void **state)
 	assert_int_equal(th_status_of(THOLE_EUSAGE), 400);
 }
 
+static void test_what_passes(void **state)
+{
+	(void)state;
+	assert_true(th_code_passes(THOLE_EIO));
+	assert_true(th_code_passes(THOLE_EBUSY));
+	assert_false(th_code_passes(THOLE_ENOENT));
+	assert_false(th_code_passes(THOLE_ECORRUPT));
+	assert_false(th_code_passes(0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_who_may_try_again),
+		cmocka_unit_test(test_what_passes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
