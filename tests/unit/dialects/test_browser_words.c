@@ -166,6 +166,16 @@ static void test_code(void **state)
 		"{\"action\":\"click\",\"ref\":4,\"button\":\"right\"},"
 		"{\"action\":\"wait\",\"seconds\":2},"
 		"{\"action\":\"key\",\"ref\":3,\"keys\":[\"Control\",\"a\"]}]}");
+	is_ours("browser",
+		"{\"code\":\"noop() new_tab() tab_focus(2) clear('3') select_option('5', 'x') "
+		"dblclick('4') scroll(0, -200) upload_file('6', ['a', 'b']) tab_close()\"}",
+		"{\"steps\":[{\"action\":\"wait\"},{\"action\":\"open\",\"new_tab\":true},"
+		"{\"action\":\"tab\",\"tab\":2},{\"action\":\"type\",\"clear\":true,\"ref\":3},"
+		"{\"action\":\"select\",\"ref\":5,\"values\":[\"x\"]},"
+		"{\"action\":\"click\",\"count\":2,\"ref\":4},"
+		"{\"action\":\"scroll\",\"dx\":0.0,\"dy\":-200.0},"
+		"{\"action\":\"upload\",\"ref\":6,\"files\":[\"a\",\"b\"]},"
+		"{\"action\":\"close\"}]}");
 	is_refused("browser", "{\"code\":\"send_msg_to_user('hi')\"}",
 		   "code: there is no send_msg_to_user here");
 	is_refused("browser", "{\"code\":\"click(1, 'left', [], 4)\"}",
