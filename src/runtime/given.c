@@ -86,15 +86,21 @@ void th_runtime_given_free(struct th_runtime *rt)
  */
 static bool make_room(struct th_runtime *rt)
 {
-	const struct th_runtime_given *oldest = NULL;
+	const struct th_runtime_given *list[TH_SECRETS_SESSIONS_MAX];
 	size_t count = 0;
 
-	for (const struct th_runtime_given *g = rt->given; g; g = g->next, count++)
-		if (!th_runtime_has(rt, th_str_of(g->session)))
-			oldest = g;
-	if (count >= TH_SECRETS_SESSIONS_MAX && oldest)
-		th_runtime_given_drop(rt, th_str_of(oldest->session));
-	return count < TH_SECRETS_SESSIONS_MAX || oldest;
+	for (const struct th_runtime_given *g = rt->given; g; g = g->next) {
+		assert(count < TH_SECRETS_SESSIONS_MAX);
+		list[count++] = g;
+	}
+	if (count < TH_SECRETS_SESSIONS_MAX)
+		return true;
+	while (count-- > 0)
+		if (!th_runtime_has(rt, th_str_of(list[count]->session))) {
+			th_runtime_given_drop(rt, th_str_of(list[count]->session));
+			return true;
+		}
+	return false;
 }
 
 /* Those of the session, which are first now; made, where there are none.  NULL: no room. */

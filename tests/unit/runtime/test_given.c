@@ -2,6 +2,9 @@
 /* Secrets of clients are for the session that they were given to, and for no other of its name. */
 #include "unit.h"
 
+#include <stdio.h>
+
+#include "base/limits.h"
 #include "base/mask.h"
 #include "runtime/given.h"
 #include "runtime/internal.h"
@@ -72,6 +75,19 @@ static void test_another_of_that_name(void **state)
 	assert_true(has_any(s));
 	s->row.created_ms = born_ms;
 	assert_false(has_any(s));
+	/* As one session after the other: none of them is open. */
+	give(rt, h);
+	for (int i = 1; i <= TH_SECRETS_SESSIONS_MAX; i++) {
+		char name[32];
+		const struct th_str ours = s->id;
+
+		assert_true(has_any(s));
+		snprintf(name, sizeof(name), "other %d", i);
+		s->id = th_str_of(name);
+		give(rt, h);
+		s->id = ours;
+	}
+	assert_false(has_any(s)); /* its own were used the longest time ago */
 	s->stored = false;
 	th_runtime_free(rt);
 	th_config_free(config);
