@@ -34,7 +34,7 @@ struct th_oh_socket {
 	bool more;                 /* something happened since the reading began */
 	bool full;                 /* the peer takes no more for now */
 	bool whole;                /* it is to be told how all stands */
-	bool ran;                  /* the agent did something since it was told */
+	bool ran;                  /* the agent did something since it was told, or does now */
 	bool deltas, sends, gone;
 	/* Of the session's row: one that others write is looked at, and how it stands is told. */
 	struct th_needs look;
@@ -404,6 +404,7 @@ static void listen(struct th_access *a)
 	    false);
 	s->listener = (struct th_listener){ .fn = on_note, .look = on_look, .only_listens = true };
 	th_hub_listen(th_hub_get(s->o->server, a->args[0], a->user), &s->listener);
+	s->ran = th_hub_runs(s->listener.hub); /* its last request may have begun */
 	go_on(s);
 	th_needs_forget(&a->needs);
 	a->again = say_all;

@@ -258,6 +258,16 @@ class Conversations(Faces):
         self.settle(c, "idle")
         self.assertEqual(self.snapshots(s), [])
 
+    def test_who_comes_within_a_run_is_told_its_end(self):
+        """Also within its last request."""
+        self.begin(rules=[{"if": {"tail": "late"}, "parts": [{"text": "late"}], "faults": [{"delay": 2}]}])
+        c = self.create()
+        self.say(c, "late", run=True)
+        self.settle(c, "running")
+        s = self.socket(c)
+        self.assertEqual(self.ended(s)["execution_status"], "running")
+        self.assertEqual(self.ended(s)["execution_status"], "finished")
+
     def test_a_policy_is_there_when_it_is_answered(self):
         self.begin()
         c = self.create()
