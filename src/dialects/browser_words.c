@@ -175,7 +175,8 @@ static enum th_code put_fields(struct say *s, const char *theirs, const char *ou
 	enum th_code code = TH_OK;
 
 	if (!th_json_is_array(v) || !th_json_count(v) || th_json_count(v) > TH_ACTIONS_MAX)
-		return bad(s, theirs, "must be a list of fields, not too many");
+		return th_fail(s->err, TH_EPROTO, "%s: %s: must be a list of 1 to %d fields",
+			       s->name, theirs, TH_ACTIONS_MAX);
 	put_key(s, ours);
 	th_jw_array(&s->w);
 	while (!code && th_json_next(&it))

@@ -219,24 +219,40 @@ static void test_left_alone(void **state)
 	assert_null(become(&without, "browser_click", "{\"ref\":\"e1\"}"));
 }
 
-/* A list of as many steps as there may be, and one more. */
+/* Whether it is refused: `count` pieces of `piece` with something between them. */
+static bool refuses_many(const char *name, const char *begin, const char *piece,
+			 const char *between, const char *end, int count)
+{
+	struct th_buf text = TH_BUF_INIT(TH_MIB);
+	struct th_json_doc *doc;
+	bool ret;
+
+	th_buf_add_cstr(&text, begin);
+	for (int i = 0; i < count; i++)
+		th_buf_printf(&text, "%s%s", i ? between : "", piece);
+	th_buf_add_cstr(&text, end);
+	doc = become(&context, name, text.ptr);
+	assert_non_null(doc);
+	ret = th_json_get(th_json_at(th_json_root(doc), 0), "error") != NULL;
+	th_json_free(doc);
+	th_buf_deinit(&text);
+	return ret;
+}
+
+/* As many steps as there may be, and one more. */
 static void test_many(void **state)
 {
 	(void)state;
 	for (int more = 0; more < 2; more++) {
-		struct th_buf text = TH_BUF_INIT(TH_MIB);
-		struct th_json_doc *doc;
-
-		th_buf_add_cstr(&text, "{\"code\":\"");
-		for (int i = 0; i < TH_ACTIONS_MAX + more; i++)
-			th_buf_add_cstr(&text, "go_back() ");
-		th_buf_add_cstr(&text, "\"}");
-		doc = become(&context, "browser", text.ptr);
-		assert_int_equal(th_json_get(th_json_at(th_json_root(doc), 0), "error") != NULL,
+		assert_int_equal(refuses_many("browser", "{\"code\":\"", "go_back()", " ", "\"}",
+					      TH_ACTIONS_MAX + more),
 				 more);
-		th_json_free(doc);
-		th_buf_deinit(&text);
+		assert_int_equal(refuses_many("browser_fill_form", "{\"fields\":[",
+					      "{\"ref\":\"e1\",\"value\":\"A\"}", ",", "]}",
+					      TH_ACTIONS_MAX + more),
+				 more);
 	}
+	assert_true(refuses_many("browser_fill_form", "{\"fields\":[", "", "", "]}", 0));
 }
 
 int main(void)
