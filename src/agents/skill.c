@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agents/skill.h"
 
-#include "base/text.h"
-
 #include "base/glob.h"
 #include "base/limits.h"
+#include "base/text.h"
 
 #define AT(member) offsetof(struct th_skill, member)
 
