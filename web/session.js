@@ -75,6 +75,17 @@ class SessionView {
 
   build(root) {
     this.head = h('header', { class: 'session-head' });
+    this.back = h('a', { class: 'back', 'aria-label': 'All sessions' }, icon('back'));
+    this.heading = h('div', { class: 'heading' });
+    // These stay while the rest of the head is drawn anew: a pointer may be on one.
+    this.toggle = button('Screen', { class: 'side-toggle', onclick: () => this.toggleSide() }, 'screen');
+    this.controls = h('div', { class: 'controls' }, this.toggle,
+      h('a', { class: 'button', href: `#/s/${encodeURIComponent(this.id)}/replay` }, icon('film'), h('span', { class: 'label' }, 'Replay')),
+      h('a', { class: 'button', href: `#/s/${encodeURIComponent(this.id)}/files` }, icon('file'), h('span', { class: 'label' }, 'Files')),
+      h('a', { class: 'button', href: `#/s/${encodeURIComponent(this.id)}/money` }, icon('chart'), h('span', { class: 'label' }, 'Cost')),
+      iconButton('more', 'More', { onclick: () => this.more() }),
+      h('a', { class: 'button quiet', href: sessionPath(this.id, '/export'), download: `${this.id}.jsonl`, 'aria-label': 'Download its log', title: 'Download its log' }, icon('down')));
+    this.decisions = [];
     this.scroller = h('div', { class: 'scroller', tabindex: '-1' });
     this.older = h('p', { class: 'muted older', role: 'status' });
     this.link = h('p', { class: 'link-state', role: 'status' });
@@ -287,20 +298,21 @@ class SessionView {
     if (may && r.state === 'limit') controls.push(button('Give more', { class: 'primary', onclick: () => this.give() }, 'play'));
     if (may && this.fold.plan && !isActive(r.state)) controls.push(button('Carry out the plan', { class: 'primary', onclick: () => this.act('act', {}, 'Plan mode is over') }, 'play'));
     if (may && isActive(r.state)) controls.push(button('Stop', { onclick: () => this.cancel() }, 'stop'));
-    const focused = this.head.contains(document.activeElement) ? document.activeElement.textContent : null;
+    const focused = this.decisions.includes(document.activeElement) ? document.activeElement.textContent : null;
     document.title = this.options.title(oneLine(r.title || this.id, 60));
-    fill(this.head, h('a', { href: listAddress(), class: 'back', 'aria-label': 'All sessions' }, icon('back')),
-      h('div', { class: 'heading' }, h('h1', { dir: 'auto' }, oneLine(r.title || this.id, 140)),
-        h('p', { class: 'meta' }, badge(r.state), r.state === 'scheduled' && r.start_ms ? h('span', null, moment(r.start_ms)) : null, h('span', null, oneLine(r.agent ?? '', 40)), h('span', { class: 'muted' }, oneLine(r.model ?? '', 40)),
-          r.parent ? h('a', { href: `#/compare/${encodeURIComponent(r.parent)}/${encodeURIComponent(this.id)}` }, 'fork: compare') : null)),
-      h('div', { class: 'controls' }, controls,
-        button('Screen', { class: 'side-toggle', 'aria-pressed': String(this.sideShown ?? false), onclick: () => this.toggleSide() }, 'screen'),
-        h('a', { class: 'button', href: `#/s/${encodeURIComponent(this.id)}/replay` }, icon('film'), h('span', { class: 'label' }, 'Replay')),
-        h('a', { class: 'button', href: `#/s/${encodeURIComponent(this.id)}/files` }, icon('file'), h('span', { class: 'label' }, 'Files')),
-        h('a', { class: 'button', href: `#/s/${encodeURIComponent(this.id)}/money` }, icon('chart'), h('span', { class: 'label' }, 'Cost')),
-        iconButton('more', 'More', { onclick: () => this.more() }),
-        h('a', { class: 'button quiet', href: sessionPath(this.id, '/export'), download: `${this.id}.jsonl`, 'aria-label': 'Download its log', title: 'Download its log' }, icon('down'))));
-    if (focused) [...this.head.querySelectorAll('button, a')].find((b) => b.textContent === focused)?.focus();
+    this.back.href = listAddress();
+    this.toggle.setAttribute('aria-pressed', String(this.sideShown ?? false));
+    fill(this.heading, h('h1', { dir: 'auto' }, oneLine(r.title || this.id, 140)),
+      h('p', { class: 'meta' }, badge(r.state), r.state === 'scheduled' && r.start_ms ? h('span', null, moment(r.start_ms)) : null, h('span', null, oneLine(r.agent ?? '', 40)), h('span', { class: 'muted' }, oneLine(r.model ?? '', 40)),
+        r.parent ? h('a', { href: `#/compare/${encodeURIComponent(r.parent)}/${encodeURIComponent(this.id)}` }, 'fork: compare') : null));
+    const same = controls.length === this.decisions.length && controls.every((b, i) => b.textContent === this.decisions[i].textContent && b.className === this.decisions[i].className);
+    if (!same) {
+      for (const b of this.decisions) b.remove();
+      this.controls.prepend(...controls);
+      this.decisions = controls;
+    }
+    if (!this.head.firstChild) this.head.append(this.back, this.heading, this.controls);
+    if (focused && !same) this.decisions.find((b) => b.textContent === focused)?.focus();
   }
 
   /** It rests at a limit: a person gives it more, and it goes on. */
