@@ -103,9 +103,10 @@ function frame(ctx, e, { kind, title, meta = [], body = [], state }) {
 /* ---- what was said ---- */
 
 function message(ctx, e) {
-  const who = e.role === 'user' ? e.name ?? 'Person' : capital(e.role ?? 'somebody');
+  const told = e.source === 'environment'; // of a task in the background, by a judge and the like: no person
+  const who = told ? 'Runtime' : e.role === 'user' ? e.name ?? 'Person' : capital(e.role ?? 'somebody');
   return frame(ctx, e, {
-    kind: `message ${e.role === 'user' ? 'user' : 'other'}`,
+    kind: `message ${e.role === 'user' && !told ? 'user' : 'other'}`,
     title: oneLine(who, 60),
     body: [text(ctx, e, 'said', e.seq, (ev) => ev.data.content), e.pictures?.map((p) => shot(ctx, e, p, []))],
   });
