@@ -16,13 +16,16 @@ struct th_view *th_view_new(const struct th_view_options *options)
 	if (v->options.columns < TH_VIEW_INDENT + 20)
 		v->options.columns = options->columns ? TH_VIEW_INDENT + 20 : COLUMNS_DEFAULT;
 	th_arena_init(&v->scratch, TH_TURN_MEMORY_MAX);
+	v->held = (struct th_buf)TH_BUF_INIT(TH_ANSWER_MAX);
 	return v;
 }
 
 struct th_view *th_view_free(struct th_view *v)
 {
-	if (v)
+	if (v) {
 		th_arena_deinit(&v->scratch);
+		th_buf_deinit(&v->held);
+	}
 	free(v);
 	return NULL;
 }
@@ -35,6 +38,16 @@ void th_view_freep(struct th_view **v)
 bool th_view_streams(const struct th_view *v)
 {
 	return v->options.stream;
+}
+
+/* The run went on behind an answer: a task, a judge or a schema did not let it be the last one. */
+static void show_held(struct th_view *v, struct th_buf *out)
+{
+	struct th_event then = { .ts_ms = v->held_ms };
+
+	if (v->held.len)
+		th_view_whole(v, &then, "says", TH_VIEW_PLAIN, th_buf_str(&v->held), out);
+	th_buf_clear(&v->held);
 }
 
 void th_view_event(struct th_view *v, const struct th_event *ev, struct th_buf *out)
@@ -57,9 +70,11 @@ void th_view_event(struct th_view *v, const struct th_event *ev, struct th_buf *
 		th_view_show_created(v, ev, data, out);
 		break;
 	case TH_EV_MESSAGE:
+		show_held(v, out);
 		th_view_show_message(v, ev, data, out);
 		break;
 	case TH_EV_MODEL_REQUESTED:
+		show_held(v, out);
 		v->turn = th_json_get_int(data, "turn", v->turn);
 		v->streamed_text = v->streamed_thought = false;
 		break;

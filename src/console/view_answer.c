@@ -58,7 +58,9 @@ static void show_items(struct th_view *v, const struct th_event *ev, const struc
 				continue;
 			th_view_begin(v, ev, "thinks", TH_VIEW_DIM, out);
 			th_view_lines(v, th_buf_str(&text), TH_VIEW_DIM, THOUGHT_LINES_MAX, out);
-		} else if (th_str_is(type, "message") && !final && !v->streamed_text) {
+		} else if (th_str_is(type, "message") && final && !v->streamed_text) {
+			add_parts(th_json_get(it.val, "content"), &v->held);
+		} else if (th_str_is(type, "message") && !v->streamed_text) {
 			add_parts(th_json_get(it.val, "content"), &text);
 			if (text.len)
 				th_view_whole(v, ev, "says", TH_VIEW_PLAIN, th_buf_str(&text), out);
@@ -101,6 +103,8 @@ void th_view_show_answer(struct th_view *v, const struct th_event *ev, const str
 		calls += is_call(it.val);
 	incomplete = th_str_is(d.status, "incomplete");
 	/* The final text comes with its own event. */
+	th_buf_clear(&v->held);
+	v->held_ms = ev->ts_ms;
 	show_items(v, ev, items, calls == 0 && !incomplete, out);
 	v->many = calls > 1;
 	if (!v->streamed_text || calls > 0)
@@ -154,6 +158,7 @@ void th_view_show_model_failed(struct th_view *v, const struct th_event *ev,
 void th_view_show_final(struct th_view *v, const struct th_event *ev, const struct th_json *data,
 			struct th_buf *out)
 {
+	th_buf_clear(&v->held);
 	if (v->streamed_text) /* it stands there already */
 		v->streamed_text = false;
 	else

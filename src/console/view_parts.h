@@ -20,6 +20,9 @@ struct th_view {
 	bool line_open;               /* streaming stands inside a line */
 	bool streamed_text, streamed_thought;
 	bool many; /* the answer has several calls: results name theirs */
+	/* What an answer without calls says, until it is known whether it is the final one. */
+	struct th_buf held;
+	int64_t held_ms;
 	struct th_arena scratch;
 };
 

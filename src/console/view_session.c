@@ -207,6 +207,7 @@ void th_view_show_changed(struct th_view *v, const struct th_event *ev, const st
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_str title = th_json_get_str(data, "title");
+	struct th_json_iter secrets = th_json_iter(th_json_get(data, "secrets"));
 
 	if (title.len)
 		th_buf_add(&text, title);
@@ -218,6 +219,12 @@ void th_view_show_changed(struct th_view *v, const struct th_event *ev, const st
 		th_buf_add_cstr(&text, text.len ? "; confirm " : "confirm ");
 		th_json_print(th_json_get(data, "confirm"), &text);
 	}
+	while (th_json_next(&secrets)) /* names; nobody has the values */
+		th_buf_printf(&text, "%s%.*s",
+			      secrets.index ? ", "
+			      : text.len    ? "; secrets "
+					    : "secrets ",
+			      TH_FMT(th_json_str(secrets.val)));
 	th_view_line(v, ev, "changed", TH_VIEW_DIM, th_buf_str(&text), out);
 }
 

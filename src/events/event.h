@@ -64,7 +64,8 @@
 	X(PLAN, "plan", "Plan mode begins, in which nothing is changed; or a person ends it.")   \
 	X(VERDICT, "verdict", "Whether the task is done, as the model judges it.")               \
 	X(ASKED, "asked", "Somebody asked the model something beside the task.")                 \
-	X(SESSION_CHANGED, "session_changed", "Its title or what is asked was changed.")         \
+	X(SESSION_CHANGED, "session_changed",                                                    \
+	  "Its title, metadata, confirmations or secrets were changed.")                         \
 	X(ERROR, "error", "The run failed.")                                                     \
 	X(FINAL, "final", "The agent's final output.")
 

@@ -246,6 +246,25 @@ static void test_final_is_said_once(void **state TH_UNUSED)
 	assert_string_equal(shown(TH_EV_FINAL, 0, "{\"output\":\"Done.\"}"), "");
 	assert_string_equal(shown(TH_EV_FINAL, 0, "{\"output\":\"Done.\"}"),
 			    "   0:00  says       Done.\n");
+
+	/* What was not the last answer after all stands before what follows. */
+	shown(TH_EV_MODEL_ANSWERED, 0, answer);
+	assert_string_equal(shown(TH_EV_MESSAGE, 0, "{\"content\":\"More.\"}"),
+			    "   0:00  says       Done.\n   0:00  message    More.\n");
+	assert_string_equal(shown(TH_EV_MODEL_REQUESTED, 0, "{\"turn\":2}"), "");
+	shown(TH_EV_MODEL_ANSWERED, 0, answer);
+	assert_string_equal(shown(TH_EV_MODEL_REQUESTED, 0, "{\"turn\":3}"),
+			    "   0:00  says       Done.\n");
+}
+
+static void test_changed_secrets(void **state TH_UNUSED)
+{
+	assert_string_equal(
+	    shown(TH_EV_SESSION_CHANGED, 0, "{\"secrets\":[\"TOKEN\",\"KEY\"],\"by\":\"ada\"}"),
+	    "   0:00  changed    secrets TOKEN, KEY\n");
+	assert_string_equal(
+	    shown(TH_EV_SESSION_CHANGED, 0, "{\"title\":\"Report\",\"secrets\":[\"TOKEN\"]}"),
+	    "   0:00  changed    Report; secrets TOKEN\n");
 }
 
 static void test_outside_text(void **state TH_UNUSED)
@@ -309,6 +328,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_lines_of_a_command, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_time_of_the_task, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_final_is_said_once, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_changed_secrets, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_outside_text, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_odd_data, set_up, tear_down),
 		cmocka_unit_test(test_numbers),
