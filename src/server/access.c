@@ -284,7 +284,7 @@ struct th_json_doc *th_access_body(struct th_access *a)
 	struct th_err err = {};
 
 	if (th_json_parse(th_http_body(a->request), &doc, &err) != TH_OK) {
-		th_access_fail(a, 400, "invalid_json", "the body is no JSON: %s", err.msg);
+		th_access_fail(a, 400, "invalid_json", "the body: %s", err.msg);
 		return NULL;
 	}
 	if (!th_json_is_object(th_json_root(doc))) {
