@@ -440,8 +440,14 @@ static int run_size(struct th_computer_call *c)
 static enum th_code end_one(struct th_computer_call *c, const struct th_computer_flags *o,
 			    struct th_executor_options *x)
 {
+	struct th_str rest = o->computer, kind = th_str_split(&rest, ':');
 	enum th_code code;
 
+	if (kind.len && !th_computer_find(kind)) {
+		struct th_agent_computer none;
+
+		return th_config_computer_read(kind, rest, NULL, &none, c->err);
+	}
 	x->session = session_of(o, c->a);
 	code = th_executor_client_end_once(x, c->err);
 	return code == TH_ENOENT ? TH_OK : code;

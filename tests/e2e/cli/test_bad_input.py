@@ -277,6 +277,7 @@ class Computers(house.House):
         self.bad(2, ["--button must be"], "computer", "click", "1", "2", "--button", "top")
         self.bad(1, ["no computer runs"], "computer", "-s", "nobody", "size")
         self.bad(2, ["x.gif", "--format"], "computer", "see", "-o", self.work / "x.gif")
+        self.bad(2, ['no computer "desktp"', "did you mean desktop"], "computer", "-c", "desktp", "end")
         self.good("computer", "end")
 
 
