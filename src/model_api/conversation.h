@@ -78,6 +78,8 @@ void th_conversation_put_rest(const struct th_conversation_items *p, struct th_j
 /* ---- conversation_answers.c ---- */
 
 void th_conversation_answer(struct th_access *a, const char *name, int status);
+/* Items that were not taken: what is wrong with them is the request's fault. */
+void th_conversation_refuse(struct th_access *a, const struct thole_error *err);
 /* The body's items as a list, behind a note with its metadata.  False: it was answered. */
 bool th_conversation_given(struct th_access *a, const struct th_json *body, struct th_buf *out);
 

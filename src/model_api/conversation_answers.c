@@ -67,11 +67,19 @@ void th_conversation_answer(struct th_access *a, const char *name, int status)
 	answer(a);
 }
 
+void th_conversation_refuse(struct th_access *a, const struct thole_error *err)
+{
+	if (err->code == THOLE_EPROTO)
+		th_access_fault(a, 400, "invalid_value", "items", err->text);
+	else
+		th_access_error(a, err);
+}
+
 bool th_conversation_given(struct th_access *a, const struct th_json *body, struct th_buf *out)
 {
 	const struct th_json *metadata = th_json_get(body, "metadata");
 	const struct th_json *items = th_json_get(body, "items");
-	struct th_json_iter it = th_json_iter(metadata);
+	struct th_json_iter it = th_json_iter(metadata), item = th_json_iter(items);
 	struct th_jw w = th_jw(out);
 	bool good = th_json_count(metadata) <= TH_SERVE_PAIRS_MAX &&
 		    (th_json_is_null(metadata) || th_json_is_object(metadata));
@@ -86,6 +94,11 @@ bool th_conversation_given(struct th_access *a, const struct th_json *body, stru
 				     : "metadata is an object of at most 16 texts");
 		return false;
 	}
+	while (th_json_next(&item))
+		if (!th_json_is_object(item.val)) {
+			th_access_fault(a, 400, "invalid_value", "items", "an item is an object");
+			return false;
+		}
 	th_jw_array(&w);
 	if (th_json_is_object(metadata)) {
 		th_jw_object(&w);

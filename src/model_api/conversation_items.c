@@ -120,7 +120,7 @@ void th_v1_conversation_items_add(struct th_access *a)
 	if (!h)
 		return;
 	if (thole_session_items_add(h->session, items.ptr, false, &err) != 0) {
-		th_access_error(a, &err);
+		th_conversation_refuse(a, &err);
 		return;
 	}
 	h->rested_ms = th_loop_now_ms(a->server->loop) ?: 1;

@@ -57,7 +57,7 @@ void th_v1_conversations_create(struct th_access *a)
 	th_uuid_text(&made, id);
 	th_conversation_name(id, how.name);
 	if (begin(a, id, how.name, items.ptr, &h, &err) != 0) {
-		th_access_error(a, &err);
+		th_conversation_refuse(a, &err);
 		return;
 	}
 	how.kind = items.len > 2 ? "items_added" : "session_created";
