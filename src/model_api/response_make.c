@@ -27,8 +27,7 @@ static bool read_body(struct th_making *m, struct th_str body)
 	struct th_err err = {};
 
 	if (th_json_parse(body, &m->body, &err) != TH_OK)
-		return th_response_fault(m->fault, 400, "invalid_json", "the body is no JSON: %s",
-					 err.msg);
+		return th_response_fault(m->fault, 400, "invalid_json", "the body: %s", err.msg);
 	m->b = th_json_root(m->body);
 	if (!th_json_is_object(m->b))
 		return th_response_fault(m->fault, 400, "invalid_json",
@@ -145,8 +144,11 @@ static bool check_tools(struct th_making *m)
 		"mcp",      "code_interpreter", "file_search", "bash_",       "text_editor_",
 		"memory_",  "code_execution_",
 	};
-	struct th_json_iter it = th_json_iter(th_json_get(m->b, "tools"));
+	const struct th_json *tools = th_json_get(m->b, "tools");
+	struct th_json_iter it = th_json_iter(tools);
 
+	if (!th_json_is_null(tools) && !th_json_is_array(tools))
+		return refuse(m, "tools", "tools is a list");
 	while (th_json_next(&it)) {
 		struct th_str type = th_json_get_str(it.val, "type");
 
@@ -155,11 +157,13 @@ static bool check_tools(struct th_making *m)
 			bool family = th_str_ends(name, TH_STR("_"));
 
 			if (family ? th_str_starts(type, name) : th_str_eq(type, name))
-				return refuse(m, "tools",
-					      "a tool of type '%.*s' is not taken from a request: "
-					      "functions and custom tools are the client's, and an "
-					      "agent has its own",
-					      (int)TH_MIN(type.len, (size_t)64), type.ptr);
+				return refuse(
+				    m, "tools",
+				    "a tool of type '%.*s' cannot be given in a request, "
+				    "since nobody here would do it: give functions or "
+				    "custom tools, which the client does, or name an agent "
+				    "that has it",
+				    (int)TH_MIN(type.len, (size_t)64), type.ptr);
 		}
 	}
 	return true;

@@ -437,7 +437,8 @@ static void steer(struct th_lanes *s, const char *id, struct th_str text)
 	      : th_response_fault(&fault, 400,
 				  whose_last(s, th_buf_str(&name)) ? "response_already_completed"
 								   : "response_not_found",
-				  "no response %.*s is under way on this connection",
+				  name.len ? "no response %.*s is under way on this connection"
+					   : "previous_response_id is missing%.*s",
 				  (int)TH_MIN(name.len, (size_t)80), name.len ? name.ptr : ""))
 		return;
 	tell_steer(s, l ? l->id : id, th_buf_str(&name), &fault);

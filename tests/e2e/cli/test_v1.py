@@ -296,6 +296,7 @@ class Responses(Face):
         for kind in ("computer", "computer_use_preview", "shell", "local_shell", "apply_patch", "mcp", "file_search", "code_interpreter"):
             wrong = self.respond(status=400, input="x", tools=[WEATHER, {"type": kind}])["error"]
             self.assertEqual((wrong["param"], "'%s'" % kind in wrong["message"]), ("tools", True), wrong)
+        self.assertEqual(self.respond(status=400, input="x", tools={"type": "shell"})["error"]["param"], "tools")
         for kind in ("bash_20250124", "computer_20250124", "text_editor_20250728", "memory_20250818", "code_execution_20250825"):
             body = {"model": "gpt-5.4", "max_tokens": 100, "messages": [{"role": "user", "content": "x"}], "tools": [{"type": kind, "name": "x"}]}
             self.assertIn("'%s'" % kind, self.good_call("POST", "/v1/messages", body, status=400)["error"]["message"])
@@ -498,6 +499,8 @@ class Responses(Face):
         items = [{"role": "user", "content": "x"}] * 20
         made = self.good_call("POST", "/v1/conversations", {})
         path = "/v1/conversations/%s/items" % made["id"]
+        for wrong in (5, {"role": "wizard", "content": "x"}, {"role": "user"}):
+            self.assertEqual(self.good_call("POST", path, {"items": [wrong]}, status=400)["error"]["param"], "items", wrong)
         for _ in range(13):
             self.good_call("POST", path, {"items": items})
         page = lambda: self.good_call("GET", path + "?order=asc&limit=100")["data"]

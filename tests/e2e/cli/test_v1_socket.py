@@ -109,7 +109,8 @@ class Sockets(test_v1.Face):
         self.assertEqual(said["data"]["content"], "Stop at\nthree.")
         self.assertEqual(self.good_call("GET", "/v1/responses/" + one)["output"], over["response"]["output"])
         for response, why in ((one, "response_already_completed"), ("resp_none", "response_not_found"), (None, "response_not_found")):
-            self.assertEqual(self.steer(response, "x")["error"]["code"], why)
+            said = self.steer(response, "x")["error"]
+            self.assertEqual((said["code"], "is missing" in said["message"]), (why, response is None), said)
 
     def test_how_many_lanes(self):
         """TH_SERVE_LANES_MAX that work; of others the one goes that was used least lately."""
