@@ -12,7 +12,7 @@ bool th_admission_allows(const struct th_serve_settings *set, const struct th_ma
 
 	if (set->free_memory_mib && machine->memory >= 0 && left < set->free_memory_mib)
 		(void)th_fail(why, TH_ELIMIT,
-			      "%lld MiB of memory are left here, and %lld stay free",
+			      "%lld MiB of memory are free here, and %lld must stay free",
 			      (long long)left, (long long)set->free_memory_mib);
 	else if (set->load_per_processor > 0 && machine->load > set->load_per_processor)
 		(void)th_fail(why, TH_ELIMIT,

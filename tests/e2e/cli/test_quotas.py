@@ -179,7 +179,7 @@ class Quotas(serving.Served):
         self.serve_http()
         refused = self.call("POST", "/api/sessions", {"id": "a", "message": "x"})
         self.assertEqual((refused.status, refused.headers["Retry-After"]), (503, "1"))
-        self.assertRegex(refused.json()["error"]["message"], r"^\d+ MiB of memory are left here, and 1000000000 stay free; try again in a second$")
+        self.assertRegex(refused.json()["error"]["message"], r"^\d+ MiB of memory are free here, and 1000000000 must stay free; try again in a second$")
         self.assertEqual(self.call("POST", "/v1/responses", {"model": "default", "input": "x"}).status, 503)
         self.assertEqual(self.good_call("GET", "/api/sessions")["sessions"], [])
         # What is free again begins, and another limit is one more sentence.

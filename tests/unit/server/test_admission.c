@@ -17,7 +17,7 @@ static void test_at_the_edges(void **state)
 		{ 0, 0, 0, 99, NULL }, /* nothing is asked for */
 		{ 512, 512 * (int64_t)TH_MIB, 0, 99, NULL },
 		{ 512, 512 * (int64_t)TH_MIB - 1, 0, 0,
-		  "511 MiB of memory are left here, and 512 stay free" },
+		  "511 MiB of memory are free here, and 512 must stay free" },
 		{ 512, 0, 0, 0, "0 MiB" },
 		{ 512, -1, 0, 0, NULL }, /* it cannot be known */
 		{ 0, 0, 1.5, 1.5, NULL },
