@@ -7,6 +7,15 @@
 #include "model_api/conversation.h"
 #include "server/fleet.h"
 
+static int raw_agent(struct th_str model, struct thole_agent **ret, struct thole_error *err)
+{
+	char name[TH_MODEL_NAME_MAX + 1];
+
+	*ret = NULL;
+	snprintf(name, sizeof(name), "%.*s", TH_FMT(model));
+	return thole_agent_new("model", ret, err) ?: thole_agent_set(*ret, "model", name, err);
+}
+
 static int begin(struct th_access *a, const char *id, const char *name, const char *items,
 		 struct th_hub **ret, struct thole_error *err)
 {
@@ -14,6 +23,7 @@ static int begin(struct th_access *a, const char *id, const char *name, const ch
 	const char *options[] = { "id",  id,         "user",   a->user, "fresh",
 				  "yes", "metadata", metadata, NULL };
 	const struct th_served_agent *from = th_served_find(&a->server->agents, TH_STR("default"));
+	const struct th_strs *models = &a->server->settings.s.models;
 	struct thole_session *session = NULL;
 	struct thole_agent *agent = NULL;
 	int code = th_served_make(from, NULL, &agent, err);
@@ -21,6 +31,11 @@ static int begin(struct th_access *a, const char *id, const char *name, const ch
 	snprintf(metadata, sizeof(metadata), "{\"" TH_CONVERSATION_MEMBER "\":\"%s\"}", name);
 	if (!code)
 		code = thole_session_new_with(a->server->rt, agent, options, &session, err);
+	if (code == THOLE_EUSAGE && models->count) { /* the default agent has no model */
+		thole_agent_free(agent);
+		code = raw_agent(models->list[0], &agent, err)
+			   ?: thole_session_new_with(a->server->rt, agent, options, &session, err);
+	}
 	thole_agent_free(agent);
 	if (!code && strcmp(items, "[]") != 0)
 		code = thole_session_items_add(session, items, false, err);

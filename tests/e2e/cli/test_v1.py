@@ -511,6 +511,14 @@ class Responses(Face):
         self.assertEqual(self.good_call("DELETE", path + "/" + page()[0]["id"], status=413)["error"]["code"], "limit")
         self.assertEqual(len(page()), 4)
 
+    def test_a_conversation_without_a_default_model(self):
+        """Its first session takes a model that a request may name."""
+        self.env["THOLE_MODEL"] = ""
+        self.begin([{"text": "Here."}])
+        made = self.good_call("POST", "/v1/conversations", {"items": [{"role": "user", "content": "One."}]})
+        self.assertEqual(self.respond(input="Two.", conversation=made["id"])["status"], "completed")
+        self.assertEqual(len(self.good_call("GET", "/v1/conversations/%s/items" % made["id"])["data"]), 3)
+
     def test_forms_of_what_is_asked(self):
         self.begin([{"text": '{"n": 1}'}], [{"custom_call": {"name": "note", "input": "free text"}}], [{"text": "Noted."}])
         schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
