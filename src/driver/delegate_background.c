@@ -283,7 +283,20 @@ static void stop_all(struct th_live *l, const struct th_strs *tasks, struct th_b
 	}
 }
 
-#define NONE "None of them works in the background; what became of each was told."
+/* None of those that are meant; the model may have had a wrong id. */
+static void say_none(struct th_live *l, struct th_buf *out)
+{
+	const char *before = " Those that do are ";
+
+	th_buf_add_cstr(out, "None of them works in the background; what became of each was told.");
+	for (const struct th_background *b = l->fold.background; b; b = b->next) {
+		th_buf_add_cstr(out, before);
+		put_id(l, &b->call, out);
+		before = ", ";
+	}
+	if (l->fold.background)
+		th_buf_add_char(out, '.');
+}
 
 /* True: it has its result. */
 static bool do_call(struct th_live *l, const struct th_call *c, bool again)
@@ -300,8 +313,10 @@ static bool do_call(struct th_live *l, const struct th_call *c, bool again)
 	waits = !code && th_str_is(d.action, "wait");
 	if (code)
 		th_buf_printf(&text, TH_ERROR_MARK "%s", err.msg);
+	else if (!count_of(l, &d.tasks) && waits && again)
+		th_buf_add_cstr(&text, "They are over.");
 	else if (!count_of(l, &d.tasks))
-		th_buf_add_cstr(&text, waits && again ? "They are over." : NONE);
+		say_none(l, &text);
 	else if (th_str_is(d.action, "look"))
 		look_at_all(l, &d.tasks, &text);
 	else if (th_str_is(d.action, "stop"))

@@ -109,6 +109,10 @@ static void it_looks_waits_and_stops(void **unused)
 	answer(w, "a1", DO("d3", "wait"));
 	assert_non_null(strstr(outcome(w), "None of them"));
 	answer(w, "a1", GO("c3", "three"));
+	answer(w, "a1",
+	       CALL("d6", "background",
+		    "{\\\"action\\\":\\\"stop\\\",\\\"tasks\\\":[\\\"task_none\\\"]}"));
+	assert_non_null(strstr(outcome(w), "Those that do are task_"));
 	answer(w, "a1", DO("d4", "stop"));
 	assert_non_null(strstr(outcome(w), "is being stopped"));
 	assert_non_null(strstr(data_of(w, child(w, 2), TH_EV_STATE_CHANGED), "stopped"));
