@@ -357,6 +357,24 @@ static void delete_running(struct th_access *a, struct th_hub *h)
 	th_server_kick(a->server);
 }
 
+static void delete_written(struct th_access *a, const char *session, int status)
+{
+	(void)status;
+	th_access_discard(a, session, answer_discarded);
+}
+
+/* Its newest events, such as of a command of the client, are on their way: it is at work so long.
+ */
+static void delete_ready(struct th_access *a, const char *session, int status)
+{
+	struct th_hub *h = th_hub_find(a->server, session);
+
+	if (h && h->session)
+		th_access_durable(a, h, status, delete_written);
+	else
+		delete_written(a, session, status);
+}
+
 void th_oh_delete(struct th_access *a)
 {
 	struct th_hub *h;
@@ -366,8 +384,10 @@ void th_oh_delete(struct th_access *a)
 	h = th_hub_find(a->server, a->args[0]);
 	if (h && h->session && th_hub_runs(h))
 		delete_running(a, h);
+	else if (h && h->session)
+		th_access_ready(a, h, delete_ready);
 	else
-		th_access_discard(a, a->args[0], answer_discarded);
+		delete_written(a, a->args[0], 0);
 }
 
 /* ---- forks ---- */
