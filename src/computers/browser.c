@@ -71,6 +71,7 @@ struct th_browser *th_browser_free(struct th_browser *b)
 	th_json_free(b->answer_doc);
 	th_json_free(b->drag_doc);
 	th_buf_deinit(&b->notice);
+	th_buf_deinit(&b->text);
 	th_buf_deinit(&b->out);
 	th_cdp_in_deinit(&b->in);
 	th_arena_deinit(&b->arena);
@@ -130,6 +131,7 @@ enum th_code th_browser_new(struct th_computer *screen, const struct th_computer
 	th_arena_init(&b->arena, 64 * TH_KIB);
 	th_cdp_in_init(&b->in);
 	th_buf_init(&b->notice, 4 * TH_KIB);
+	th_buf_init(&b->text, TH_BROWSER_COMMAND_MAX);
 	th_buf_init(&b->out, TH_BROWSER_COMMAND_MAX);
 	th_buf_init(&b->shot, TH_JSON_SIZE_MAX);
 	th_buf_init(&b->encoded, TH_IMAGE_SIZE_MAX);

@@ -129,7 +129,7 @@ struct th_browser {
 
 	/* browser_wire.c */
 	struct th_cdp_in in;
-	struct th_buf out; /* one command */
+	struct th_buf text, out; /* one command, as it is written and as it is sent */
 	struct th_jw out_w;
 	char out_session[TH_BROWSER_ID_SIZE];
 	const char *out_method;

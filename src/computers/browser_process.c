@@ -41,7 +41,7 @@ static const char *const programs[] = {
 };
 
 static const char *const flags[] = {
-	"--remote-debugging-pipe",
+	"--remote-debugging-pipe=cbor",
 	"--disable-gpu",
 	"--disable-background-networking",
 	"--disable-background-timer-throttling",

@@ -130,7 +130,7 @@ struct th_jw *th_browser_begin(struct th_browser *b, const char *session, const 
 	th_buf_clear(&b->out);
 	snprintf(b->out_session, sizeof(b->out_session), "%s", session ?: "");
 	b->out_method = method;
-	b->out_w = th_cdp_begin(&b->out, ++b->last_id, th_str_of(session), method);
+	b->out_w = th_cdp_begin(&b->text, ++b->last_id, th_str_of(session), method);
 	return &b->out_w;
 }
 
@@ -140,8 +140,7 @@ static enum th_code send_out(struct th_browser *b, struct th_err *err)
 	int64_t until = th_browser_now_us() + TH_BROWSER_REPLY_MS * INT64_C(1000);
 	size_t sent = 0;
 
-	th_cdp_end(&b->out_w);
-	enum th_code code = th_buf_check(&b->out, "a command to the browser", err);
+	enum th_code code = th_cdp_end(&b->out_w, &b->out, err);
 	while (!code && sent < b->out.len) {
 		ssize_t n = write(b->out_fd, b->out.ptr + sent, b->out.len - sent);
 		struct pollfd p[2] = { { .fd = b->out_fd, .events = POLLOUT },

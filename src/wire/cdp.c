@@ -3,9 +3,10 @@
 #include "wire/cdp.h"
 
 #include "base/limits.h"
+#include "wire/cbor.h"
 
-/* A whole message, its NUL, and what one reading may bring of the next. */
-#define IN_MAX (TH_JSON_SIZE_MAX + TH_CDP_READ_MAX + 1)
+/* A whole message, and what one reading may bring of the next. */
+#define IN_MAX (TH_JSON_SIZE_MAX + TH_CDP_READ_MAX)
 
 void th_cdp_in_init(struct th_cdp_in *in)
 {
@@ -21,7 +22,6 @@ void th_cdp_in_deinit(struct th_cdp_in *in)
 enum th_code th_cdp_in_add(struct th_cdp_in *in, struct th_str bytes, struct th_err *err)
 {
 	th_buf_drop(&in->buf, in->taken);
-	in->looked -= in->taken;
 	in->taken = 0;
 	th_buf_add(&in->buf, bytes);
 	return th_buf_check(&in->buf, "a message of the browser", err);
@@ -29,22 +29,29 @@ enum th_code th_cdp_in_add(struct th_cdp_in *in, struct th_str bytes, struct th_
 
 bool th_cdp_in_next(struct th_cdp_in *in, struct th_str *ret)
 {
-	const char *from = in->buf.ptr + in->looked;
-	const char *end = memchr(from, '\0', in->buf.len - in->looked);
+	struct th_str rest = th_str_sub(th_buf_str(&in->buf), in->taken, SIZE_MAX);
+	size_t size = th_cbor_message_size(rest);
 
-	if (!end) {
-		in->looked = in->buf.len;
+	size = size == SIZE_MAX ? 1 : size;
+	if (size == 0 || size > rest.len)
 		return false;
-	}
-	*ret = th_str_n(in->buf.ptr + in->taken, (size_t)(end - in->buf.ptr) - in->taken);
-	in->taken = in->looked = (size_t)(end - in->buf.ptr) + 1;
+	*ret = th_str_sub(rest, 0, size);
+	in->taken += size;
 	return true;
 }
 
-enum th_code th_cdp_read(struct th_str text, struct th_json_doc **ret_doc,
+enum th_code th_cdp_read(struct th_str bytes, struct th_json_doc **ret_doc,
 			 struct th_cdp_message *ret, struct th_err *err)
 {
-	enum th_code code = th_json_parse(text, ret_doc, err);
+	/* Where names come from, why nodes are ignored, what they are related to. */
+	static const char *const names[] = { "sources", "ignoredReasons", "relatedNodes",
+					     "chromeRole", NULL };
+	static const struct th_cbor_cut cut = { "nodes", names };
+	TH_CLEANUP(th_buf_deinit) struct th_buf text = TH_BUF_INIT(TH_JSON_SIZE_MAX);
+	enum th_code code = th_cbor_to_json(bytes, &cut, &text, err);
+
+	if (!code)
+		code = th_json_parse(th_buf_str(&text), ret_doc, err);
 	const struct th_json *root = code ? NULL : th_json_root(*ret_doc);
 
 	*ret = (struct th_cdp_message){ 0 };
@@ -67,10 +74,12 @@ enum th_code th_cdp_read(struct th_str text, struct th_json_doc **ret_doc,
 	return TH_OK;
 }
 
-struct th_jw th_cdp_begin(struct th_buf *out, int64_t id, struct th_str session, const char *method)
+struct th_jw th_cdp_begin(struct th_buf *text, int64_t id, struct th_str session,
+			  const char *method)
 {
-	struct th_jw w = th_jw(out);
+	struct th_jw w = th_jw(text);
 
+	th_buf_clear(text);
 	th_jw_object(&w);
 	th_jw_kint(&w, "id", id);
 	th_jw_kstr(&w, "method", th_str_of(method));
@@ -81,9 +90,17 @@ struct th_jw th_cdp_begin(struct th_buf *out, int64_t id, struct th_str session,
 	return w;
 }
 
-void th_cdp_end(struct th_jw *w)
+enum th_code th_cdp_end(struct th_jw *w, struct th_buf *out, struct th_err *err)
 {
+	TH_CLEANUP(th_json_freep) struct th_json_doc *doc = NULL;
+
 	th_jw_object_end(w);
 	th_jw_object_end(w);
-	th_buf_add_char(w->out, '\0');
+	enum th_code code = th_buf_check(w->out, "a command to the browser", err);
+	if (!code)
+		code = th_json_parse(th_buf_str(w->out), &doc, err);
+	if (code)
+		return code;
+	th_cbor_from_json(th_json_root(doc), out);
+	return th_buf_check(out, "a command to the browser", err);
 }

@@ -263,6 +263,10 @@ class Hard(house_browser.Browsed):
         self.assertFalse([c for c in text if ord(c) >= 0xe0000 or c in "\u2066\u2028\u202e"], text)
         self.click("button")
         self.assertEqual(self.site.done("orders"), [["tidied", None]])
+        self.go("halves")
+        self.assertIn("+ x\ufffdy", self.click('button "Halve"'))
+        self.assertIn("\ufffd", self.do("console"))
+        self.did("halves", "halved")
 
 
 if __name__ == "__main__":
