@@ -8,7 +8,7 @@
 
 #include "api/api.h"
 #include "base/text.h"
-#include "computers/computer.h"
+#include "computers/computers.h"
 #include "tools/tool.h"
 
 static bool names_tool(const struct th_strs *list, struct th_str name)

@@ -8,7 +8,7 @@
 
 #include "actions/action.h"
 #include "api/api.h"
-#include "computers/image.h"
+#include "computer/image.h"
 #include "display/link.h"
 #include "wire/exec.h"
 

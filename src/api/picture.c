@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "api/api.h"
-#include "computers/image.h"
+#include "computer/image.h"
 
 static int room_for(struct thole_call *c, struct thole_error *err)
 {

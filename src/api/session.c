@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "api/api.h"
-#include "computers/image.h"
+#include "computer/image.h"
 
 /* Those that the caller gave back, and that are not closed yet. */
 static void ended_add(struct thole_session *s)

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "cli/computer_result.h"
 #include "cli/computer_verbs.h"
-#include "computers/computer.h"
+#include "computers/computers.h"
 #include "config/computer.h"
 #include "events/event.h"
 #include "exec_client/client.h"

@@ -12,7 +12,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "computers/computer.h"
+#include "computers/computers.h"
 #include "core/session.h"
 #include "exec_client/client.h"
 #include "io/clock.h"

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/sim.h"
-#include "computers/desktop.h"
+#include "desktop/desktop.h"
 
 // clang-format off
 const struct th_command *const th_commands[] = {

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "cli/run_agent.h"
 #include "cli/runner.h"
-#include "computers/computer.h"
+#include "computers/computers.h"
 #include "io/clock.h"
 #include "io/files.h"
 #include "remote/remote.h"

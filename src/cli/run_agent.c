@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "cli/run_agent.h"
-#include "computers/computer.h"
+#include "computer/computer.h"
 #include "config/computer.h"
 #include "config/script.h"
 #include "io/files.h"

@@ -6,7 +6,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
-#include "computers/computer.h"
+#include "computers/computers.h"
 #include "config/config.h"
 
 TH_PRINTF(4, 5)

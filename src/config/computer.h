@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * computer.h - the computer of an agent file or of -c, against the row of its kind
- * (computers/computer.h).
+ * (computer/computer.h).
  */
 #ifndef TH_CONFIG_COMPUTER_H
 #define TH_CONFIG_COMPUTER_H

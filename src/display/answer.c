@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "computers/image.h"
+#include "computer/image.h"
 #include "display/internal.h"
 
 /* ---- parts of an answer ---- */

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "computers/computers.h"
 #include "display/internal.h"
 #include "io/files.h"
 #include "io/role.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * display.h - the display role: a process that does nothing but host one
- * computer (computers/computer.h).  Single-threaded and blocking; it may crash
+ * computer (computer/computer.h).  Single-threaded and blocking; it may crash
  * or hang without harm to anything but what it was doing.
  *
  * It says what it is, opens the computer, confines itself, and then does what comes over its

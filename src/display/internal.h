@@ -8,8 +8,8 @@
 #define TH_DISPLAY_INTERNAL_H
 
 #include "base/limits.h"
-#include "computers/computer.h"
-#include "computers/marked.h"
+#include "computer/computer.h"
+#include "computer/marked.h"
 #include "display/link.h"
 #include "display/watch.h"
 #include "io/sock.h"

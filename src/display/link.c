@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
-#include "computers/computer.h"
+#include "computer/computer.h"
 #include "display/link_internal.h"
 #include "io/files.h"
 #include "io/role.h"

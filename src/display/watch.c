@@ -7,7 +7,7 @@
 
 #include "base/hash.h"
 #include "base/limits.h"
-#include "computers/image.h"
+#include "computer/image.h"
 #include "io/clock.h"
 #include "io/sock.h"
 

@@ -11,7 +11,7 @@
 #define TH_DISPLAY_WATCH_H
 
 #include "base/buf.h"
-#include "computers/computer.h"
+#include "computer/computer.h"
 #include "wire/exec.h"
 
 struct th_pipe;

@@ -103,7 +103,7 @@ struct th_executor_info {
 	struct th_str workspace; /* empty: none */
 	struct th_str computer;  /* kind; empty: none */
 	struct th_size screen;   /* 0x0: no computer, or not open yet */
-	unsigned caps;           /* enum th_computer_caps of computers/computer.h */
+	unsigned caps;           /* enum th_computer_caps of computer/computer.h */
 	struct th_str sandbox;   /* JSON object: what is enforced */
 };
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
-#include "computers/computer.h"
+#include "computers/computers.h"
 #include "exec_client/claim.h"
 #include "executor/state.h"
 #include "io/child.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
-#include "computers/image.h"
+#include "computer/image.h"
 
 struct th_exec_watching {
 	struct th_exec_watching *next;

@@ -40,7 +40,7 @@ struct th_child_fd {
 	int ours, theirs; /* ours stays the caller's */
 };
 
-/* A child that only stands for a command somewhere else (computers/desktop.h) says on this
+/* A child that only stands for a command somewhere else (desktop/desktop.h) says on this
  * descriptor, when it was given one, what its exit status cannot: that the command began, that it
  * certainly did not, or that the place it was sent to is gone. */
 #define TH_STANDIN_FD 3

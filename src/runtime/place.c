@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* place.c - what this machine has, and whether a session can be run on it. */
 #include "base/label.h"
-#include "computers/computer.h"
+#include "computers/computers.h"
 #include "runtime/internal.h"
 
 void th_runtime_labels(struct th_runtime *rt, struct th_str labels)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/registry.h"
 
-#include "computers/computer.h"
+#include "computers/computers.h"
 #include "tools/tool.h"
 
 static struct th_str schema_of(const struct th_tool *tool, struct th_schemas *kept,

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "computers/computer.h"
+#include "computers/computers.h"
 #include "profiles/compose.h"
 #include "providers/human.h"
 #include "runtime/implied_tools.h"

@@ -51,7 +51,7 @@ struct th_tool_env {
 	const struct th_mask *mask;            /* over what commands write; NULL: there is none */
 	int64_t command_ms_max;
 	/* The argv to put before a command's own so that it runs on the session's desktop
-	 * (computers/desktop.h); NULL while there is none.  The function itself may be NULL. */
+	 * (desktop/desktop.h); NULL while there is none.  The function itself may be NULL. */
 	const char *const *(*desktop_prefix)(void *ctx);
 	void *desktop_ctx;
 	struct th_tool_drain *drains; /* shell.c: output of what commands left running */

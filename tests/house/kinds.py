@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a kind of computer is like stands in its row: no code outside src/computers compares its name.
+"""What a kind of computer is like stands in its row: no code outside its own room and src/computers compares its name.
 
 usage: kinds.py SOURCE_ROOT
 """
 
+import os
 import re
 import sys
 
 import tree
 
-HEADER = "src/computers/computer.h"
+HEADER = "src/computers/computers.h"
 KINDS = re.compile(r"#define TH_COMPUTERS\(X\)((?:[^\n]*\\\n)*[^\n]*)")
 ROW = re.compile(r"\bX\((\w+),")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -22,14 +23,22 @@ def kinds(root):
     return ROW.findall(found.group(1)) if found else []
 
 
+def rooms(root):
+    """The folders that may: the list's, and those with a kind."""
+    homes = [os.path.dirname(path) for path in tree.files(root, "src")
+             if os.path.basename(path) == "kind.h" and "th_computer_" in tree.read(root, path)]
+    return tuple(os.path.join(home, "") for home in [os.path.dirname(HEADER)] + homes)
+
+
 def check(root):
     names = kinds(root)
     if not names:
         return [f"{HEADER}: TH_COMPUTERS has no rows"]
     word = re.compile(r'"(%s)"|\bth_computer_(%s)\b' % (("|".join(names),) * 2))
     findings = []
+    homes = rooms(root)
     for path in tree.files(root, "src"):
-        if not path.endswith((".c", ".h")) or path.startswith("src/computers/"):
+        if not path.endswith((".c", ".h")) or path.startswith(homes):
             continue
         text = COMMENT.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), tree.read(root, path))
         for match in word.finditer(text):

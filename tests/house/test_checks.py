@@ -140,7 +140,9 @@ class Kinds(Tree):
     def test_kinds(self):
         self.one(kinds.check(self.root) if self.write(kinds.HEADER) else [], "no rows")
         self.write(kinds.HEADER, '#define TH_COMPUTERS(X) \\\n\tX(desktop, "a") \\\n\tX(x11, "b")\n')
-        self.write("src/computers/list.c", 'bool x = th_str_is(k, "x11");\n')
+        self.write("src/computers/computers.c", 'bool x = th_str_is(k, "x11");\n')
+        self.write("src/x11/kind.h", "extern const struct th_computer_kind th_computer_x11;\n")
+        self.write("src/x11/tree.c", "bool x = c->kind == &th_computer_desktop;\n")
         self.write("src/io/role.h", '#define TH_ROLE_DESKTOP "desktop"\n')
         self.write("src/io/loop.c", 'struct o o = { .kind = TH_STR_INIT("desktop") }; /* "x11" */ char *s = "the desktop";\n')
         self.assertEqual(kinds.check(self.root), [])

@@ -2,7 +2,7 @@
 /* A computer that the program makes: what it is asked, and what the model is shown. */
 #include "rig.h"
 
-#include "computers/image.h"
+#include "computer/image.h"
 
 #define WIDTH 640
 #define HEIGHT 480

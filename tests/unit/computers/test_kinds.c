@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the rows of the kinds say, and the options that one kind alone has. */
-#include "computers/computer.h"
+#include "computers/computers.h"
 
 #include "unit.h"
 

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
-#include "computers/desktop.h"
+#include "desktop/desktop.h"
 #include "exec_client/client.h"
 #include "exec_client/start.h"
 #include "executor/executor.h"

@@ -5,10 +5,10 @@
 #include <sys/wait.h>
 #include <xcb/xcb.h>
 
-#include "computers/computer.h"
+#include "computers/computers.h"
 
 #include "base/geom.h"
-#include "computers/computer.h"
+#include "computer/computer.h"
 #include "display/link.h"
 
 static bool desktops_work(void)

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/limits.h"
-#include "computers/computer.h"
-#include "computers/image.h"
+#include "computer/computer.h"
+#include "computer/image.h"
 #include "display/link.h"
 #include "io/sock.h"
 #include "wire/exec.h"

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
-#include "computers/computer.h"
+#include "computers/computers.h"
 #include "display/link.h"
 #include "exec_client/client.h"
 #include "executor/reaper.h"
