@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session_internal.h - what the fold's files share.  session.c has the step and
- * the session's own events, session_turn.c those of models, session_call.c
+ * session_internal.h - what the fold's files share.  session.c has the step,
+ * session_events.c the session's own events, session_turn.c those of models, session_call.c
  * those of calls, session_team.c the next step, session_guard.c guardrails,
  * session_items.c handoffs and what changes the history; session_due.c says what
  * is due after each.
@@ -29,8 +29,6 @@ enum th_code th_step_state(struct th_step *st, enum th_state to);
 enum th_code th_step_parse(struct th_step *st, void *out);
 /* Where raw members are not looked at, or read from the document. */
 enum th_code th_step_parse_plain(struct th_step *st, void *out);
-/* What is under way is given up (`for_good`), or held. */
-void th_step_cancel(struct th_step *st, bool for_good);
 /* All calls have their result: the model goes on. */
 void th_step_turn_over(struct th_session *s);
 void th_step_phase(struct th_session *s, enum th_turn_phase phase);
@@ -43,9 +41,6 @@ enum th_code th_step_no_call(struct th_step *st);
 /* Emits FINISH or FAIL for the final output. */
 void th_step_finish(const struct th_session *s, struct th_effects *out);
 
-enum th_code th_session_full(struct th_step *st); /* says so */
-enum th_code th_step_begin(struct th_step *st);   /* a task begins, where none is under way */
-
 /* Counts never wrap: what is too large is the largest. */
 static inline int64_t th_add_up(int64_t a, int64_t b)
 {
@@ -53,6 +48,25 @@ static inline int64_t th_add_up(int64_t a, int64_t b)
 
 	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
+
+/* session_events.c */
+/* A task begins, where none is under way. */
+enum th_code th_step_begin(struct th_step *st);
+/* What is under way is given up (`for_good`), or held. */
+void th_step_cancel(struct th_step *st, bool for_good);
+/* Only a fork can begin between the two events of a handoff. */
+void th_step_hand_over(const struct th_session *s, struct th_effects *out);
+enum th_code th_session_full(struct th_step *st); /* says so */
+enum th_code th_on_session_created(struct th_step *st);
+enum th_code th_on_session_forked(struct th_step *st);
+enum th_code th_on_message(struct th_step *st);
+enum th_code th_on_state_changed(struct th_step *st);
+enum th_code th_on_session_changed(struct th_step *st);
+enum th_code th_on_asked(struct th_step *st);
+enum th_code th_on_mcp_tools(struct th_step *st);
+enum th_code th_on_condensation_requested(struct th_step *st);
+enum th_code th_on_error(struct th_step *st);
+enum th_code th_on_final(struct th_step *st);
 
 /* session_due.c: adds what the state asks for and was not yet given out. */
 void th_step_due(struct th_session *s, struct th_effects *out);

@@ -18,7 +18,7 @@ import tree
 ALLOWED = [
     ("base", "buf err text", "a failed allocation is an error with a text, and a text is made in a buffer"),
     ("base", "json json_write", "a writer copies parsed values, and a parsed document takes numbers the writer's way"),
-    ("core", "session session_analysis session_background session_budget session_call session_control session_delegate session_due session_guard session_hook session_host session_items session_judge session_server session_team session_turn", "one step function in parts: each kind of event may change the state, and every state says what is due"),
+    ("core", "session session_analysis session_background session_budget session_call session_control session_delegate session_due session_events session_guard session_hook session_host session_items session_judge session_server session_team session_turn", "one step function in parts: each kind of event may change the state, and every state says what is due"),
     ("mcp", "call task", "a call becomes a task while it is under way, and the result of a task is its call's"),
     ("mcp", "http http_exchange http_old", "a message shows that its server is an older one, where it is sent again and brings the others"),
     ("google_gemini", "group results", "results stand inside the group of their calls, and are named by it"),
