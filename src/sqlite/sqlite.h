@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sqlite.h - the SQLite store, shared by its files: sqlite.c (the store), open.c (a
- * connection), db.c (its statements), columns.c, write.c, lease.c, recent.c, mark.c, wal.c,
- * read.c, walk.c, list.c, verify*.c, sums.c, text.c, usage.c, remove.c and sweep.c.  Nobody
- * else includes it.
+ * connection), db.c (its statements), columns.c, write.c, append.c, lease.c, recent.c, mark.c,
+ * wal.c, read.c, walk.c, list.c, verify*.c, sums.c, text.c, usage.c, remove.c and sweep.c.
+ * Nobody else includes it.
  *
  * Tables: sessions (in the order in which they began), events, blobs,
  * recent (what is newer than the rows of sessions: recent.c), usage (sums:
