@@ -16,8 +16,6 @@
  * power cut or damaged later: it is damage when a later record says that it had
  * been flushed, or the head does.
  */
-#include "store/journal.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -26,100 +24,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "base/hash.h"
-#include "base/limits.h"
 #include "io/clock.h"
 #include "io/files.h"
+#include "store/journal_internal.h"
 
-#define HEAD_SIZE 40
-#define HEAD_COPY_AT 2048
-#define RECORDS_AT 4096
-#define RECORD_HEAD_SIZE 32
-#define STEP (64 * TH_KIB) /* allocated ahead at a time */
-
-static const char head_magic[8] = { 't', 'h', 'o', 'l', 'e', '-', 'j', '1' };
-static const char record_magic[4] = { 't', 'h', 'j', 'r' };
-static char zeros[STEP]; /* never written */
-
-struct th_journal {
-	int fd;
-	bool broken;
-	uint64_t salt;
-	uint64_t end;       /* behind the last record */
-	uint64_t allocated; /* up to here there are zeros */
-	uint64_t number;    /* of the last record */
-	uint64_t synced;    /* of the last record that is flushed */
-	char *path, *path_new;
-};
-
-struct record {
-	uint64_t at, number, synced;
-	struct th_str bytes;
-};
-
-static void put32(char *p, uint32_t v)
-{
-	for (size_t i = 0; i < 4; i++)
-		p[i] = (char)(v >> (8 * i));
-}
-
-static void put64(char *p, uint64_t v)
-{
-	put32(p, (uint32_t)v);
-	put32(p + 4, (uint32_t)(v >> 32));
-}
-
-static uint32_t get32(const char *p)
-{
-	uint32_t v = 0;
-
-	for (size_t i = 4; i-- > 0;)
-		v = v << 8 | (uint8_t)p[i];
-	return v;
-}
-
-static uint64_t get64(const char *p)
-{
-	return get32(p) | (uint64_t)get32(p + 4) << 32;
-}
-
-static uint32_t salted(uint64_t salt, const void *ptr, size_t len)
-{
-	char bytes[8];
-
-	put64(bytes, salt);
-	return th_crc32c(th_crc32c(0, bytes, sizeof(bytes)), ptr, len);
-}
-
-static void head_print(char out[static HEAD_SIZE], uint64_t salt, uint64_t base)
-{
-	memset(out, 0, HEAD_SIZE);
-	memcpy(out, head_magic, sizeof(head_magic));
-	put64(out + 8, salt);
-	put64(out + 16, base);
-	put32(out + HEAD_SIZE - 4, th_crc32c(0, out, HEAD_SIZE - 4));
-}
-
-static bool head_parse(const char *p, uint64_t *salt, uint64_t *base)
-{
-	if (memcmp(p, head_magic, sizeof(head_magic)) != 0 ||
-	    get32(p + HEAD_SIZE - 4) != th_crc32c(0, p, HEAD_SIZE - 4))
-		return false;
-	*salt = get64(p + 8);
-	*base = get64(p + 16);
-	return true;
-}
-
-static void record_head_print(char out[static RECORD_HEAD_SIZE], uint64_t salt, uint64_t number,
-			      uint64_t synced, struct th_str bytes)
-{
-	memcpy(out, record_magic, sizeof(record_magic));
-	put32(out + 4, (uint32_t)bytes.len);
-	put64(out + 8, number);
-	put64(out + 16, synced);
-	put32(out + 24, salted(salt, out, 24));
-	put32(out + 28, salted(salt, bytes.ptr, bytes.len));
-}
+static char zeros[TH_JOURNAL_STEP]; /* never written */
 
 /* ---- writing ---- */
 
@@ -185,7 +94,7 @@ static enum th_code fail_broken(const struct th_journal *j, struct th_err *err)
 /* Zeros up to `end` at least. */
 static enum th_code allocate(struct th_journal *j, uint64_t end, struct th_err *err)
 {
-	uint64_t to = (end + STEP - 1) / STEP * STEP;
+	uint64_t to = (end + TH_JOURNAL_STEP - 1) / TH_JOURNAL_STEP * TH_JOURNAL_STEP;
 	int errnum = 0;
 
 	if (end <= j->allocated)
@@ -208,8 +117,8 @@ static enum th_code allocate(struct th_journal *j, uint64_t end, struct th_err *
 
 enum th_code th_journal_append(struct th_journal *j, struct th_str record, struct th_err *err)
 {
-	char head[RECORD_HEAD_SIZE];
-	uint64_t end = j->end + RECORD_HEAD_SIZE + record.len;
+	char head[TH_JOURNAL_RECORD_HEAD_SIZE];
+	uint64_t end = j->end + TH_JOURNAL_RECORD_HEAD_SIZE + record.len;
 	struct iovec iov[2] = { { head, sizeof(head) }, { NULL, record.len } };
 	enum th_code code;
 	int errnum;
@@ -226,7 +135,7 @@ enum th_code th_journal_append(struct th_journal *j, struct th_str record, struc
 	code = allocate(j, end, err);
 	if (code != TH_OK)
 		return code;
-	record_head_print(head, j->salt, j->number + 1, j->synced, record);
+	th_journal_record_print(head, j->salt, j->number + 1, j->synced, record);
 	memcpy(&iov[1].iov_base, &record.ptr, sizeof(record.ptr)); /* pwritev only reads it */
 	errnum = write_all(j->fd, iov, record.len > 0 ? 2 : 1, j->end);
 	if (errnum) {
@@ -256,7 +165,7 @@ enum th_code th_journal_sync(struct th_journal *j, struct th_err *err)
 
 uint64_t th_journal_size(const struct th_journal *j)
 {
-	return j->end - RECORDS_AT;
+	return j->end - TH_JOURNAL_RECORDS_AT;
 }
 
 /* ---- new files ---- */
@@ -283,17 +192,17 @@ static enum th_code sync_folder(const struct th_journal *j, struct th_err *err)
 /* A new salt, and both heads. */
 static int heads_write(struct th_journal *j, uint64_t base)
 {
-	char head[HEAD_SIZE];
+	char head[TH_JOURNAL_HEAD_SIZE];
 	struct iovec one = { head, sizeof(head) }, two = one;
 	int errnum;
 
 	th_random(&j->salt, sizeof(j->salt));
-	head_print(head, j->salt, base);
-	errnum = write_zeros(j->fd, 0, RECORDS_AT);
+	th_journal_head_print(head, j->salt, base);
+	errnum = write_zeros(j->fd, 0, TH_JOURNAL_RECORDS_AT);
 	if (errnum == 0)
 		errnum = write_all(j->fd, &one, 1, 0);
 	if (errnum == 0)
-		errnum = write_all(j->fd, &two, 1, HEAD_COPY_AT);
+		errnum = write_all(j->fd, &two, 1, TH_JOURNAL_HEAD_COPY_AT);
 	return errnum;
 }
 
@@ -308,236 +217,12 @@ static enum th_code begin(struct th_journal *j, struct th_err *err)
 	errnum = heads_write(j, 0);
 	if (errnum)
 		return fail_write(j, errnum, "begin", err);
-	j->end = j->allocated = RECORDS_AT;
-	code = allocate(j, RECORDS_AT + 1, err);
+	j->end = j->allocated = TH_JOURNAL_RECORDS_AT;
+	code = allocate(j, TH_JOURNAL_RECORDS_AT + 1, err);
 	if (code == TH_OK && fsync(j->fd) != 0)
 		code = th_fail(err, TH_EIO, "flush the journal %s: %s", j->path,
 			       strerrordesc_np(errno));
 	return code == TH_OK ? sync_folder(j, err) : code;
-}
-
-/* ---- reading ---- */
-
-struct window {
-	int fd;
-	uint64_t size; /* of the file */
-	char *buf;
-	size_t cap;
-	uint64_t at; /* what buf begins with */
-	size_t len;
-	int errnum; /* a read failed */
-};
-
-/* `len` bytes from `at` on; NULL when the file has not so many, or a read fails. */
-static const char *view(struct window *w, uint64_t at, size_t len)
-{
-	assert(len <= w->cap);
-	if (len > w->size || at > w->size - len || w->errnum)
-		return NULL;
-	if (at >= w->at && at + len <= w->at + w->len)
-		return w->buf + (at - w->at);
-	w->at = at;
-	w->len = 0;
-	while (w->len < len) {
-		ssize_t got = pread(w->fd, w->buf + w->len, w->cap - w->len, (off_t)(at + w->len));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0) {
-			w->errnum = got < 0 ? errno : EIO;
-			return NULL;
-		}
-		w->len += (size_t)got;
-	}
-	return w->buf;
-}
-
-/* Is there a whole record at `at`, with a number of at least `number`? */
-static bool record_at(struct window *w, uint64_t salt, uint64_t at, uint64_t number,
-		      struct record *ret)
-{
-	const char *head = view(w, at, RECORD_HEAD_SIZE), *body;
-	uint32_t size, crc;
-
-	if (!head || memcmp(head, record_magic, sizeof(record_magic)) != 0 ||
-	    get32(head + 24) != salted(salt, head, 24))
-		return false;
-	size = get32(head + 4);
-	crc = get32(head + 28);
-	*ret = (struct record){ .at = at, .number = get64(head + 8), .synced = get64(head + 16) };
-	if (ret->number < number || size > TH_JOURNAL_RECORD_MAX)
-		return false;
-	body = view(w, at, RECORD_HEAD_SIZE + size);
-	if (!body || salted(salt, body + RECORD_HEAD_SIZE, size) != crc)
-		return false;
-	ret->bytes = th_str_n(body + RECORD_HEAD_SIZE, size);
-	return true;
-}
-
-/* The first whole record from `at` on. */
-static bool record_find(struct window *w, uint64_t salt, uint64_t at, uint64_t number,
-			struct record *ret)
-{
-	while (at + RECORD_HEAD_SIZE <= w->size) {
-		size_t len = (size_t)TH_MIN((uint64_t)w->cap, w->size - at);
-		const char *bytes = view(w, at, len);
-		const char *magic =
-		    bytes ? memmem(bytes, len, record_magic, sizeof(record_magic)) : NULL;
-
-		if (!bytes)
-			return false;
-		if (!magic) {
-			at += len - (sizeof(record_magic) - 1);
-			continue;
-		}
-		at += (uint64_t)(magic - bytes);
-		if (record_at(w, salt, at, number, ret))
-			return true;
-		at++;
-	}
-	return false;
-}
-
-/* Had record `number` been flushed, as one that lies behind `at` says? */
-static bool was_synced(struct window *w, uint64_t salt, uint64_t at, uint64_t number)
-{
-	struct record r;
-
-	while (record_find(w, salt, at, number, &r)) {
-		if (r.synced >= number)
-			return true;
-		at = r.at + RECORD_HEAD_SIZE + r.bytes.len;
-	}
-	return false;
-}
-
-static bool only_zeros(struct window *w, uint64_t from)
-{
-	while (from < w->size) {
-		size_t len =
-		    (size_t)TH_MIN(w->size - from, (uint64_t)TH_MIN(w->cap, sizeof(zeros)));
-		const char *bytes = view(w, from, len);
-
-		if (!bytes || memcmp(bytes, zeros, len) != 0)
-			return false;
-		from += len;
-	}
-	return true;
-}
-
-TH_PRINTF(2, 3) static void damaged(struct th_journal_found *found, const char *what, ...)
-{
-	va_list ap;
-
-	if (found->damaged)
-		return;
-	found->damaged = true;
-	va_start(ap, what);
-	vsnprintf(found->what, sizeof(found->what), what, ap);
-	va_end(ap);
-}
-
-/* All whole records, to the callback; leaves number and end where the next one goes. */
-static enum th_code scan(struct th_journal *j, struct window *w, uint64_t base,
-			 th_journal_record_fn *fn, void *ctx, struct th_journal_found *found,
-			 struct th_err *err)
-{
-	for (;;) {
-		uint64_t next = j->number + 1;
-		struct record r = {};
-		bool whole = record_at(w, j->salt, j->end, next, &r);
-		enum th_code code;
-
-		if (!whole && (next <= base || was_synced(w, j->salt, j->end, next)))
-			damaged(found, "record %llu (at byte %llu) is not what was written",
-				(unsigned long long)next, (unsigned long long)j->end);
-		if (!whole && found->damaged)
-			whole = record_find(w, j->salt, j->end, next, &r);
-		if (!whole)
-			break;
-		if (r.number != next)
-			damaged(found, "record %llu (before byte %llu) is missing",
-				(unsigned long long)next, (unsigned long long)r.at);
-		code = fn ? fn(ctx, r.bytes, err) : TH_OK;
-		if (code != TH_OK)
-			return code;
-		found->records++;
-		j->number = r.number;
-		j->end = r.at + RECORD_HEAD_SIZE + r.bytes.len;
-	}
-	found->torn = !only_zeros(w, j->end);
-	if (j->number < base) /* so that the gap shows again */
-		j->number = base;
-	return TH_OK;
-}
-
-/* The start of a head of ours? */
-static bool cut_head(struct window *w)
-{
-	size_t len = (size_t)TH_MIN(w->size, (uint64_t)sizeof(head_magic));
-	const char *bytes = view(w, 0, len);
-
-	return bytes && memcmp(bytes, head_magic, len) == 0;
-}
-
-/* The heads.  *ret_fresh: nothing was ever in the file. */
-static enum th_code read_heads(struct th_journal *j, struct window *w, uint64_t *ret_base,
-			       bool *ret_fresh, struct th_journal_found *found, struct th_err *err)
-{
-	const char *bytes = view(w, 0, RECORDS_AT);
-	uint64_t salt = 0, base = 0;
-	bool first, second;
-
-	*ret_fresh = false;
-	first = bytes && head_parse(bytes, &j->salt, ret_base);
-	second = bytes && head_parse(bytes + HEAD_COPY_AT, &salt, &base);
-	if (!first && !second) {
-		/* Cut while it was made: then there was no record yet. */
-		*ret_fresh = only_zeros(w, 0) || (w->size <= RECORDS_AT && cut_head(w));
-		found->torn = *ret_fresh;
-		if (!*ret_fresh && !w->errnum)
-			return th_fail(err, TH_ECORRUPT, "%s is no journal, or its head is damaged",
-				       j->path);
-	} else if (!first || !second || salt != j->salt || base != *ret_base) {
-		damaged(found, "one of the two heads (at bytes 0 and %d) is not what was written",
-			HEAD_COPY_AT);
-		if (!first) {
-			j->salt = salt;
-			*ret_base = base;
-		}
-	}
-	return TH_OK;
-}
-
-static enum th_code read_all(struct th_journal *j, uint64_t size, th_journal_record_fn *fn,
-			     void *ctx, struct th_journal_found *found, struct th_err *err)
-{
-	struct window w = {
-		.fd = j->fd,
-		.size = size,
-		.cap = TH_MAX(TH_MIN((size_t)size, RECORD_HEAD_SIZE + TH_JOURNAL_RECORD_MAX),
-			      (size_t)RECORDS_AT),
-	};
-	uint64_t base = 0;
-	bool fresh = false;
-	enum th_code code;
-
-	if (size > TH_JOURNAL_SIZE_MAX + STEP)
-		return th_fail(err, TH_ELIMIT, "%s is larger than a journal can be", j->path);
-	w.buf = th_try_alloc(w.cap);
-	if (!w.buf)
-		return th_fail(err, TH_ENOMEM, "out of memory");
-	code = read_heads(j, &w, &base, &fresh, found, err);
-	j->end = RECORDS_AT;
-	if (code == TH_OK && !fresh)
-		code = scan(j, &w, base, fn, ctx, found, err);
-	if (w.errnum)
-		code = th_fail(err, TH_EIO, "read the journal %s: %s", j->path,
-			       strerrordesc_np(w.errnum));
-	free(w.buf);
-	if (code == TH_OK && fresh)
-		return begin(j, err);
-	return code;
 }
 
 /* ---- opening and closing ---- */
@@ -546,6 +231,7 @@ static enum th_code open_file(struct th_journal *j, th_journal_record_fn *fn, vo
 			      struct th_journal_found *found, struct th_err *err)
 {
 	struct stat st;
+	bool fresh;
 	enum th_code code;
 
 	j->fd = open(j->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
@@ -557,9 +243,9 @@ static enum th_code open_file(struct th_journal *j, th_journal_record_fn *fn, vo
 		found->created = true;
 		return begin(j, err);
 	}
-	code = read_all(j, (uint64_t)st.st_size, fn, ctx, found, err);
-	if (code != TH_OK || j->allocated > 0) /* begun anew */
-		return code;
+	code = th_journal_read(j, (uint64_t)st.st_size, fn, ctx, found, &fresh, err);
+	if (code != TH_OK || fresh)
+		return code != TH_OK ? code : begin(j, err);
 	j->allocated = (uint64_t)st.st_size;
 	/* Nothing that is not whole may stay where the next record goes. */
 	if (found->torn || found->damaged) {
@@ -628,7 +314,7 @@ static enum th_code rewrite_file(struct th_journal *n, const struct th_str *reco
 
 	if (errnum)
 		return fail_write(n, errnum, "begin", err);
-	n->end = n->allocated = RECORDS_AT;
+	n->end = n->allocated = TH_JOURNAL_RECORDS_AT;
 	n->synced = count; /* nobody sees it before it is flushed */
 	for (size_t i = 0; i < count && code == TH_OK; i++)
 		code = th_journal_append(n, records[i], err);
