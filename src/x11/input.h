@@ -2,24 +2,12 @@
 /*
  * input.h - touching an X display: pointer, keys, text, clipboard.
  *
- * x11.c calls the first five functions; the rest is for keyboard.c and
+ * x11.c calls the first five functions; the rest is for pointer.c, keyboard.c and
  * clipboard.c.  All input is synthetic (XTEST), so programs cannot tell
  * it from a person's, and it goes where a person's would: the pointer's window
  * and the focus.
  *
- * Choices:
- * - A click is a motion, a press and a release in one write and one answer,
- *   without a pause.  The presses of a double click are a few milliseconds
- *   apart, which the server waits, not we.  Two click actions at one place, of
- *   which one has count > 1, are kept apart by the time in which programs
- *   count clicks together.
- * - Pixels of a scroll become notches, TH_X11_NOTCH_PIXELS each: as far as
- *   Chromium scrolls for one, and GTK and Firefox nearly.  What is left over
- *   counts in the next scroll of the same direction.  A scroll is never less
- *   than one notch.
- * - A drag takes its duration: the last fifth of it the pointer rests, so that
- *   the program below can answer before the button is released.
- * - Keys that key_down holds stay down during all other actions.
+ * Keys that key_down holds stay down during all other actions.
  */
 #ifndef TH_X11_INPUT_H
 #define TH_X11_INPUT_H
@@ -27,8 +15,8 @@
 #include "x11/clipboard.h"
 #include "x11/keyboard.h"
 
-#define TH_X11_NOTCH_PIXELS 120
-#define TH_X11_BUTTONS 32 /* of the pointer that we know: 1 to 31 */
+#define TH_X11_FAKE_SIZE 36 /* bytes of one XTEST request */
+#define TH_X11_BUTTONS 32   /* of the pointer that we know: 1 to 31 */
 
 struct th_x11_input {
 	struct th_x11_keyboard keyboard;
@@ -53,12 +41,18 @@ struct th_x11_input {
 	bool time_came;
 };
 
+/* After the connection, extensions, window and damage are set up. */
 TH_NODISCARD enum th_code th_x11_input_init(struct th_x11 *x, struct th_err *err);
+/* Releases what is down if the connection lives; x->input may be NULL, and is afterwards. */
 void th_x11_input_deinit(struct th_x11 *x);
+/* All kinds but SCREENSHOT, ZOOM and WAIT.  *ret comes zeroed, and the caller has collected the
+ * damage of before.  TH_OK: the server has taken it. */
 TH_NODISCARD enum th_code th_x11_input_act(struct th_x11 *x, const struct th_action *action,
 					   struct th_act_result *ret, struct th_err *err);
 TH_NODISCARD enum th_code th_x11_input_reset(struct th_x11 *x, struct th_act_result *ret,
 					     struct th_err *err);
+/* Every event that is not damage, RandR or a cursor's change (selections, keymap, properties).
+ * Waits for nothing, and sends no more than TH_X11_UNSYNCED_MAX bytes. */
 void th_x11_input_event(struct th_x11 *x, const xcb_generic_event_t *event);
 
 /* Queues one event of XCB_KEY_PRESS, XCB_BUTTON_RELEASE ...; motion has a function of its own. */

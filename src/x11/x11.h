@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * x11.h - one X display, for the files that see it (x11.c), touch it
- * (input.c) and start one (desktop.c).
+ * x11.h - one X display: shared by the files that see it (see.h) and touch it (input.h), and used
+ * by the rooms of those that start one (desktop/, browser/).
  *
  * Nobody calls xcb functions that wait (xcb_*_reply, xcb_wait_for_event,
  * xcb_request_check, xcb_aux_sync): a frozen server would hold us for ever.
@@ -10,7 +10,7 @@
  * xcb_flush, and whoever sends many requests calls th_x11_sync at least every
  * TH_X11_UNSYNCED_MAX bytes of them.
  *
- * x11.c reads all events and hands what is not its own to
+ * x11.c reads all events and passes what is not its own to
  * th_x11_input_event().
  */
 #ifndef TH_X11_X11_H
@@ -21,7 +21,7 @@
 #include "computer/computer.h"
 
 struct th_x11_see;   /* see.h: frames, damage, cursor image */
-struct th_x11_input; /* input.c: keymap, what is held down, clipboard */
+struct th_x11_input; /* input.h: keymap, what is held down, clipboard */
 
 /* What else is served while a call waits for the display, which fails where this does.  fd -1:
  * nothing at the moment. */
@@ -37,8 +37,7 @@ struct th_x11_ext {
 };
 
 struct th_x11 {
-	struct th_computer
-	    computer; /* first member: a th_computer of kind x11 or desktop is a th_x11 */
+	struct th_computer computer; /* first member: a th_computer with an X display is a th_x11 */
 	xcb_connection_t *conn;
 	int fd; /* of conn */
 	const xcb_setup_t *setup;
@@ -119,7 +118,7 @@ TH_NODISCARD enum th_code th_x11_init(struct th_x11 *x, int fd, struct th_str na
 				      struct th_err *err);
 void th_x11_deinit(struct th_x11 *x);
 
-/* The vtable's members, shared by both kinds. */
+/* The vtable's members, shared by all kinds with an X display. */
 struct th_size th_x11_size(struct th_computer *c);
 enum th_code th_x11_see(struct th_computer *c, const struct th_see_options *options,
 			struct th_frame_image *ret, struct th_err *err);
@@ -158,23 +157,5 @@ TH_NODISCARD enum th_code th_x11_socket(struct th_str name, int *ret_fd, int *re
 /* The cookie for a display number in a file of xauth's.  *ret_found false: none (TH_OK too). */
 TH_NODISCARD enum th_code th_x11_cookie(struct th_str xauthority, int number, bool *ret_found,
 					uint8_t ret[static TH_X11_COOKIE_SIZE], struct th_err *err);
-
-/*
- * What x11.c calls of input.c (declared in input.h by its author):
- *
- *	enum th_code th_x11_input_init(struct th_x11 *x, struct th_err *err);
- *		after the connection, extensions, window and damage are set up
- *	void th_x11_input_deinit(struct th_x11 *x);
- *		releases what is down if the connection lives, frees x->input; takes x->input ==
- *NULL enum th_code th_x11_input_act(struct th_x11 *x, const struct th_action *action, struct
- *th_act_result *ret, struct th_err *err); all kinds but SCREENSHOT, ZOOM and WAIT; *ret comes
- *zeroed; damage before the action has been collected by the caller; ends with th_x11_sync so that
- *		TH_OK means that the server has taken it
- *	enum th_code th_x11_input_reset(struct th_x11 *x, struct th_act_result *ret,
- *					struct th_err *err);
- *	void th_x11_input_event(struct th_x11 *x, const xcb_generic_event_t *event);
- *		every event that is not damage, RandR or a cursor change (selections, keymap,
- *property); must not wait, nor send more than TH_X11_UNSYNCED_MAX bytes
- */
 
 #endif

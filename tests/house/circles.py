@@ -28,7 +28,7 @@ ALLOWED = [
     ("io", "fetch fetch_answer fetch_curl", "curl calls back into the request whose transfer it runs"),
     ("sqlite", "append lease list read remove sqlite sweep text usage verify verify_tables walk write", "sqlite.c is the table of functions of the others, which get the database from it"),
     ("browser", "files tabs wire", "events are answered by commands, and a command waits no longer when its tab tells that it cannot answer"),
-    ("x11", "clipboard damage input keyboard keymap pixels see slots x11", "x11.c owns the connection, and passes its events on to the parts that wait on it"),
+    ("x11", "clipboard damage input keyboard keymap pixels pointer see slots x11", "x11.c owns the connection, and passes its events on to the parts that wait on it"),
     ("script", "script script_lib script_match script_pattern script_string script_value", "script.c opens the libraries, and each of their functions charges the script's budget"),
     ("exec_client", "calls client far link", "calls wait for the link, here or to another machine, and the link's end concludes the calls"),
     ("egress", "flow flow_want", "one connection in two parts: what it wants is decided, then its bytes are passed on or its refusal is said"),
