@@ -6,11 +6,14 @@
  *	browser.c   the row: open, act, close
  *	process.c   finds the program, starts it confined, ends it
  *	wire.c      commands, answers, events
- *	tabs.c      tabs and frames: what the events say of them
+ *	tabs.c      tabs: which there are, which is looked at
+ *	sessions.c  tabs and frames as they come and go
+ *	events.c    what the browser tells of them
+ *	go.c        to another page
  *	see.c       pictures, quiet, live view
  *	input.c     pointer and keys
  *	keys.c      keysyms as a page knows keys
- *	steps.c     steps on the structure of pages (actions/browse.h)
+ *	steps.c     steps on the structure of pages (actions/browse.h); step_*.c has each
  *	page.c      snapshots, and elements by their number
  *	marks.c     elements on the screen, with the numbers of snapshots
  *	log.c       console and network, as they were told
@@ -243,21 +246,32 @@ int64_t th_browser_now_us(void);
 
 /* ---- tabs ---- */
 
+TH_NODISCARD enum th_code th_browser_tabs_begin(struct th_browser *b, struct th_err *err);
+struct th_browser_tab *th_browser_tab_find(struct th_browser *b, int32_t number);
+/* Of the session of a tab or of one of its frames; NULL. */
+struct th_browser_tab *th_browser_tab_of(struct th_browser *b, struct th_str session);
+struct th_browser_session *th_browser_session_of(struct th_browser *b, int32_t space);
+/* The one that is looked at.  TH_EIO: there is none, or it crashed. */
+TH_NODISCARD enum th_code th_browser_tab(struct th_browser *b, struct th_browser_tab **ret,
+					 struct th_err *err);
+/* Looks at another. */
+TH_NODISCARD enum th_code th_browser_show(struct th_browser *b, struct th_browser_tab *tab,
+					  struct th_err *err);
+TH_NODISCARD enum th_code th_browser_tab_new(struct th_browser *b, struct th_err *err);
+TH_NODISCARD enum th_code th_browser_tab_close(struct th_browser *b, int32_t number,
+					       struct th_err *err);
 /* In a window, whose tab and size a person may change: the tab that the tool acts on is shown. */
 TH_NODISCARD enum th_code th_browser_to_front(struct th_browser *b, struct th_err *err);
 /* And how large its page is now.  Without a window that is known. */
 TH_NODISCARD enum th_code th_browser_fit(struct th_browser *b, struct th_err *err);
-TH_NODISCARD enum th_code th_browser_tabs_begin(struct th_browser *b, struct th_err *err);
+
+/* ---- events ---- */
+
 TH_NODISCARD enum th_code th_browser_on_event(struct th_browser *b, const struct th_cdp_message *m,
 					      struct th_err *err);
-/* Documents that come are counted anew: somebody acts. */
-void th_browser_hops_begin(struct th_browser *b);
-struct th_browser_tab *th_browser_tab_find(struct th_browser *b, int32_t number);
-/* Of the session of a tab or of one of its frames; NULL. */
-struct th_browser_tab *th_browser_tab_of(struct th_browser *b, struct th_str session);
-/* The one that is looked at.  TH_EIO: there is none, or it crashed. */
-TH_NODISCARD enum th_code th_browser_tab(struct th_browser *b, struct th_browser_tab **ret,
-					 struct th_err *err);
+
+/* ---- to another page ---- */
+
 /* Goes to an address, and waits until the page has come; TH_EPERM: of a kind that is not opened. */
 TH_NODISCARD enum th_code th_browser_open(struct th_browser *b, struct th_str url,
 					  struct th_err *err);
@@ -266,14 +280,8 @@ TH_NODISCARD enum th_code th_browser_history(struct th_browser *b, int by, struc
 TH_NODISCARD enum th_code th_browser_dialog_end(struct th_browser *b, struct th_browser_tab *tab,
 						bool accept, struct th_str text,
 						struct th_err *err);
-
-/* Looks at another. */
-TH_NODISCARD enum th_code th_browser_show(struct th_browser *b, struct th_browser_tab *tab,
-					  struct th_err *err);
-TH_NODISCARD enum th_code th_browser_tab_new(struct th_browser *b, struct th_err *err);
-TH_NODISCARD enum th_code th_browser_tab_close(struct th_browser *b, int32_t number,
-					       struct th_err *err);
-struct th_browser_session *th_browser_session_of(struct th_browser *b, int32_t space);
+/* Documents that come are counted anew: somebody acts. */
+void th_browser_hops_begin(struct th_browser *b);
 
 /* ---- pages ---- */
 

@@ -27,7 +27,7 @@ ALLOWED = [
     ("driver", "calls delegate delegate_background delegate_end delegate_task delegate_wait driver effects inputs live_make open person", "a call may be the work of a child session, and each session has calls: who opens, stops or ends one does it to the other"),
     ("io", "fetch fetch_answer fetch_curl", "curl calls back into the request whose transfer it runs"),
     ("sqlite", "append lease list read remove sqlite sweep text usage verify verify_tables walk write", "sqlite.c is the table of functions of the others, which get the database from it"),
-    ("browser", "files tabs wire", "events are answered by commands, and a command waits no longer when its tab tells that it cannot answer"),
+    ("browser", "events files sessions tabs wire", "events are answered by commands, and a command waits no longer when its tab tells that it cannot answer"),
     ("x11", "clipboard damage input keyboard keymap pixels pointer see slots x11", "x11.c owns the connection, and passes its events on to the parts that wait on it"),
     ("script", "script script_lib script_match script_pattern script_string script_value", "script.c opens the libraries, and each of their functions charges the script's budget"),
     ("exec_client", "calls client far link", "calls wait for the link, here or to another machine, and the link's end concludes the calls"),
