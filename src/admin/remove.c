@@ -21,6 +21,7 @@ struct search {
 	struct th_store *store;
 	struct th_family *family;
 	struct th_buf causes; /* INTENT events of calls on which sessions work; 8 bytes each */
+	struct th_buf place;  /* the last one of an executor that its events name */
 	uint64_t own;         /* the first event that is not shared with a parent */
 };
 
@@ -36,12 +37,26 @@ static enum th_code add(struct th_family *f, struct th_str id, struct th_err *er
 	return TH_OK;
 }
 
+/* An intent without a journal may have been written before there was an executor. */
+static void note_place(struct search *s, struct th_str intent)
+{
+	struct th_str place = th_json_raw_get(intent, "executor");
+
+	if (!place.len && !th_json_raw_get(intent, "journal").len)
+		return;
+	th_buf_clear(&s->place);
+	if (!th_json_unescape(place, &s->place) || s->place.len > TH_FLEET_TEXT_MAX)
+		th_buf_clear(&s->place);
+}
+
 static enum th_code note_child(void *ctx, const struct th_event *ev, const struct th_digest *digest,
 			       struct th_err *err)
 {
 	struct search *s = ctx;
 
 	(void)digest;
+	if (ev->kind == TH_EV_INTENT)
+		note_place(s, ev->data);
 	if (ev->kind != TH_EV_DELEGATION_STARTED || ev->cause < s->own)
 		return TH_OK;
 	th_buf_add(&s->causes, th_str_n((const char *)&ev->cause, sizeof(ev->cause)));
@@ -62,7 +77,10 @@ static enum th_code add_children(struct search *s, size_t index, struct th_err *
 		return code;
 	s->own = row.parent_seq + 1;
 	th_buf_clear(&s->causes);
+	th_buf_clear(&s->place);
 	code = s->store->kind->read(s->store, parent, s->own, row.head_seq, note_child, s, err);
+	s->family->epochs[index] = row.epoch + 1;
+	s->family->places[index] = th_arena_str(&s->family->memory, th_buf_str(&s->place));
 	for (size_t at = 0; !code && at < s->causes.len; at += sizeof(uint64_t)) {
 		struct th_buf id TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_SESSION_ID_MAX + 1);
 		struct th_session_row child;
@@ -124,11 +142,14 @@ enum th_code th_session_remove(struct th_store *reads, struct th_store *store,
 	struct search s = { .store = reads, .family = th_alloc(sizeof(*s.family)) };
 	enum th_code code;
 
-	th_arena_init(&s.family->memory, TH_REMOVE_SESSIONS_MAX * (TH_SESSION_ID_MAX + (size_t)16));
+	th_arena_init(&s.family->memory, TH_REMOVE_SESSIONS_MAX *
+					     (TH_SESSION_ID_MAX + TH_FLEET_TEXT_MAX + (size_t)32));
 	th_buf_init(&s.causes, TH_MIB);
+	th_buf_init(&s.place, TH_EVENT_DATA_MAX);
 	code = find_all(&s, session_id, err);
 	code = code ?: store->kind->remove(store, s.family->ids, s.family->count, err);
 	th_buf_deinit(&s.causes);
+	th_buf_deinit(&s.place);
 	*ret = code ? th_family_free(s.family) : s.family;
 	return code;
 }

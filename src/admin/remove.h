@@ -8,10 +8,12 @@
 #include "base/arena.h"
 #include "store/store.h"
 
-/* Names; the first is the session's. */
+/* Names; the first is the session's.  Where the log says that the executor of each is (may be
+ * empty), and an epoch after its last owner's, which such an executor asks for. */
 struct th_family {
 	struct th_arena memory;
-	struct th_str ids[TH_REMOVE_SESSIONS_MAX];
+	struct th_str ids[TH_REMOVE_SESSIONS_MAX], places[TH_REMOVE_SESSIONS_MAX];
+	int64_t epochs[TH_REMOVE_SESSIONS_MAX];
 	size_t count;
 };
 struct th_family *th_family_free(struct th_family *f); /* takes NULL, returns NULL */

@@ -43,7 +43,7 @@ static void end_executors(struct thole_runtime *rt, const struct th_family *gone
 {
 	for (size_t i = 0; i < gone->count; i++) {
 		th_runtime_given_drop(rt->rt, gone->ids[i]);
-		th_runtime_executor_end(rt->rt, gone->ids[i], 0, TH_STR(""));
+		th_runtime_executor_removed(rt->rt, gone->ids[i], gone->epochs[i], gone->places[i]);
 	}
 }
 

@@ -78,6 +78,14 @@ void th_runtime_executor_end(struct th_runtime *rt, struct th_str session, int64
 		th_executor_client_end(e->client, on_ended, e);
 }
 
+void th_runtime_executor_removed(struct th_runtime *rt, struct th_str session, int64_t epoch,
+				 struct th_str place)
+{
+	bool away = rt->far_tls && place.len && !th_str_is(place, rt->here);
+
+	th_runtime_executor_end(rt, session, away ? epoch : 0, away ? place : TH_STR(""));
+}
+
 void th_runtime_executor_ended(struct th_runtime *rt, struct th_str session)
 {
 	struct th_runtime_ending *e = rt->endings, *next;

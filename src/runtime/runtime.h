@@ -174,6 +174,11 @@ bool th_runtime_works_for(const struct th_runtime *rt, struct th_str session_id)
 void th_runtime_executor_end(struct th_runtime *rt, struct th_str session_id, int64_t epoch,
 			     struct th_str far);
 
+/* The same of one that was removed, wherever the log says that its executor is; one of another
+ * machine is not told without an epoch. */
+void th_runtime_executor_removed(struct th_runtime *rt, struct th_str session_id, int64_t epoch,
+				 struct th_str place);
+
 /* How executors of other machines are reached, and ours from there (exec_client/client.h). */
 struct th_runtime_far {
 	struct th_str place;         /* HOST:PORT of our gate */

@@ -186,6 +186,23 @@ class Executors(WithMachines):
         self.went_on(gate)
         self.assertEqual(other.said(), "")
 
+    def test_deleted_from_another_machine(self):
+        """A session that rests, whose node is dead: its executor is told to end by whoever deletes it."""
+        (gate, first), (other, second) = self.machine("n1"), self.machine("n2")
+        self.begin(first)
+        first.good("POST", "/api/sessions/one/pause", {}, 202)
+        (self.work / "one" / "go").write_text("")
+        self.wait_for(lambda: self.state("one") == "paused")
+        before = self.executor()
+        first.end(signal.SIGKILL)
+        self.forget("n1")
+        self.assertEqual((len(before), self.executor()), (1, before))
+        self.assertEqual(gate.said(), "")
+        self.assertEqual(second.call("DELETE", "/api/sessions/one").status, 204)
+        self.wait_for(lambda: "session one" in gate.said())
+        self.wait_for(lambda: not self.executor())
+        self.assertEqual(other.said(), "")
+
     def test_a_desktop(self):
         """It is there as it was, and is seen through the next owner."""
         if not shutil.which("Xvfb") or not shutil.which("bwrap"):
