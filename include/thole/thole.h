@@ -572,6 +572,9 @@ TH_API int thole_session_new(struct thole_runtime *rt, struct thole_agent *agent
  *               written down, and it costs nothing when it is freed: a runtime that calls
  *               thole_runtime_take_over every second or so begins it.  The page of sessions has
  *               "start_ms".  What is over already is at once.
+ *     priority  "low", "normal" (without) or "high": which of the sessions that wait for a runtime
+ *               goes on first; thole_runtime_take_over.  The page of sessions has it, if it is not
+ *               normal
  */
 TH_API int thole_session_new_with(struct thole_runtime *rt, struct thole_agent *agent,
 				  const char *const *options, struct thole_session **ret,
@@ -1035,10 +1038,12 @@ TH_API int thole_runtime_recover(struct thole_runtime *rt, thole_recover_fn *wan
  * Looks beside the loop, some at a time, for sessions whose time has come (start_at), and of a
  * store that several machines use (PostgreSQL) for those that run and whose runtime is dead.  Those
  * that `wants` wants are then opened and gone on with, as by thole_runtime_recover; `recovered` is
- * told of each of them from the loop, also when another runtime was first.  One that is open here
- * begins without a question.  To be called every second or so; while a look is under way it does
- * nothing.  Times are by the database's clock, or by this machine's where the store is its own;
- * what another process put into such a store is found by thole_runtime_recover.
+ * told of each of them from the loop, also when another runtime was first.  They are asked about in
+ * this order: by priority, which five minutes of waiting raise by one; then whose user has the
+ * fewest, counting those that run and those before it; then who has waited longest.  One that is
+ * open here begins without a question.  To be called every second or so; while a look is under way
+ * it does nothing.  Times are by the database's clock, or by this machine's where the store is its
+ * own; what another process put into such a store is found by thole_runtime_recover.
  */
 TH_API int thole_runtime_take_over(struct thole_runtime *rt, thole_recover_fn *wants,
 				   thole_recovered_fn *recovered, void *ctx,

@@ -66,7 +66,8 @@ static bool read_message(struct th_a2a *m, struct said *s)
 static bool has_room(struct th_a2a *m)
 {
 	struct th_refusal r;
-	enum th_room room = th_quota_room(&m->access->needs, m->access->user, &r);
+	enum th_room room =
+	    th_quota_room(&m->access->needs, m->access->user, TH_PRIORITY_NORMAL, &r);
 
 	m->waits = room == TH_ROOM_PENDING;
 	if (room == TH_ROOM_NO)

@@ -226,6 +226,10 @@ enum th_code th_edit_check_change(const struct th_session_row *row,
 		return th_fail(err, TH_EUSAGE,
 			       "the member " TH_START_MEMBER
 			       " says when a session begins, and is not changed");
+	if (th_priority_of(row->metadata) != th_priority_of(change->metadata))
+		return th_fail(err, TH_EUSAGE,
+			       "the member " TH_PRIORITY_MEMBER
+			       " says how much a session matters, and is not changed");
 	return TH_OK;
 }
 

@@ -46,6 +46,8 @@ struct thole_runtime {
 	struct thole_screen *screens;
 	struct thole_computer *computers;
 	struct th_read *takeover; /* a look that is under way; NULL: none */
+	size_t
+	    page; /* of sessions that wait, where none of the first is for this one; 0: the next */
 	/* Of a store of this machine alone: when a session that is there is to begin, the next one;
 	 * 0: none is known. */
 	int64_t start_ms;
@@ -92,9 +94,11 @@ struct thole_session *th_api_named_next(const struct thole_session *s);
 
 /* ---- schedule.c: sessions whose first task begins later ---- */
 
-/* The option start_at.  *ret_ms 0: at once; else the metadata with that time are in `out`. */
-int th_api_schedule_read(const char *text, const char *metadata, struct th_buf *out,
-			 int64_t *ret_ms, struct thole_error *err);
+/* The option start_at.  *ret_ms 0: at once. */
+int th_api_schedule_read(const char *text, int64_t *ret_ms, struct thole_error *err);
+/* The metadata (may be NULL) with members of their own for both; start_ms 0: there is none. */
+int th_api_schedule_metadata(const char *metadata, int64_t start_ms, enum th_priority priority,
+			     struct th_buf *out, struct thole_error *err);
 TH_NODISCARD enum th_code th_api_schedule(struct thole_session *s, struct th_err *err);
 /* Of a store of this machine alone: one in it begins then; is one due; and what a look found, with
  * the next time. */

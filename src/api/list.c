@@ -26,6 +26,9 @@ static void row_members(struct th_jw *w, const struct th_session_row *row)
 	th_jw_kint(w, "updated_ms", row->updated_ms);
 	if (th_str_is(row->state, th_state_name(TH_STATE_SCHEDULED)))
 		th_jw_kint(w, "start_ms", th_start_of(row->metadata));
+	if (th_priority_of(row->metadata) != TH_PRIORITY_NORMAL)
+		th_jw_kstr(w, "priority",
+			   th_str_of(th_priority_name(th_priority_of(row->metadata))));
 }
 
 static enum th_code add_row(void *ctx, const struct th_session_row *row, struct th_err *err)

@@ -12,8 +12,8 @@
 #include "base/moment.h"
 #include "io/clock.h"
 
-/* As JSON, with the time as a member of its own. */
-static int put_time(const char *metadata, int64_t ms, struct th_buf *out, struct thole_error *err)
+int th_api_schedule_metadata(const char *metadata, int64_t start_ms, enum th_priority priority,
+			     struct th_buf *out, struct thole_error *err)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_jw w = th_jw(out);
@@ -24,7 +24,10 @@ static int put_time(const char *metadata, int64_t ms, struct th_buf *out, struct
 	if (code)
 		return th_api_out(code, &e, err);
 	th_jw_object(&w);
-	th_jw_kint(&w, TH_START_MEMBER, ms);
+	if (start_ms)
+		th_jw_kint(&w, TH_START_MEMBER, start_ms);
+	if (priority != TH_PRIORITY_NORMAL)
+		th_jw_kstr(&w, TH_PRIORITY_MEMBER, th_str_of(th_priority_name(priority)));
 	it = th_json_iter(th_json_root(doc));
 	while (th_json_next(&it)) {
 		th_jw_key(&w, it.key);
@@ -34,15 +37,16 @@ static int put_time(const char *metadata, int64_t ms, struct th_buf *out, struct
 	if (th_buf_check(out, "the metadata", &e) || out->len > TH_METADATA_MAX)
 		return th_api_fail(err, TH_EUSAGE, "the metadata is longer than %zu bytes",
 				   (size_t)TH_METADATA_MAX);
-	/* A database finds the time in what it takes for JSON, which has no zero. */
+	/* A database finds both in what it takes for JSON, which has no zero. */
 	if (th_str_find(th_buf_str(out), TH_STR("\\u0000")) >= 0)
-		return th_api_fail(err, TH_EUSAGE,
-				   "metadata of a session that begins later have no \\u0000");
+		return th_api_fail(
+		    err, TH_EUSAGE,
+		    "metadata of a session that begins later, or has a priority, have "
+		    "no \\u0000");
 	return TH_OK;
 }
 
-int th_api_schedule_read(const char *text, const char *metadata, struct th_buf *out,
-			 int64_t *ret_ms, struct thole_error *err)
+int th_api_schedule_read(const char *text, int64_t *ret_ms, struct thole_error *err)
 {
 	int64_t now_ms = (int64_t)th_clock_wall_ms();
 	struct th_err e = { 0 };
@@ -50,9 +54,8 @@ int th_api_schedule_read(const char *text, const char *metadata, struct th_buf *
 	*ret_ms = 0;
 	if (th_moment_parse(th_str_of(text), now_ms, ret_ms, &e))
 		return th_api_fail(err, TH_EUSAGE, "start_at: %s", e.msg);
-	if (*ret_ms > now_ms)
-		return put_time(metadata, *ret_ms, out, err);
-	*ret_ms = 0; /* at once */
+	if (*ret_ms <= now_ms)
+		*ret_ms = 0; /* at once */
 	return TH_OK;
 }
 

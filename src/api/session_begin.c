@@ -136,9 +136,10 @@ static size_t agent_rows(const struct thole_session *s, struct th_tool_row **ret
 
 /* What a session begins with beside its agent. */
 struct beginning {
-	const char *id, *user, *metadata;    /* NULL: none */
-	const char *start_at;                /* NULL: at once */
-	int64_t start_ms;                    /* that; 0: the same */
+	const char *id, *user, *metadata; /* NULL: none */
+	const char *start_at;             /* NULL: at once */
+	int64_t start_ms;                 /* that; 0: the same */
+	enum th_priority priority;
 	bool in_pieces;                      /* a stored one with a long log is open later */
 	bool beside;                         /* so is any stored one */
 	bool from_dead;                      /* it was left behind by another runtime */
@@ -235,7 +236,8 @@ static bool is_open(struct thole_runtime *rt, const char *id)
 /* An object; which session it works for is not the program's to say. */
 static int check_metadata(const char *json, struct thole_error *err)
 {
-	static const char *const reserved[] = { "delegated_by", TH_START_MEMBER };
+	static const char *const reserved[] = { "delegated_by", TH_START_MEMBER,
+						TH_PRIORITY_MEMBER };
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_err e = { 0 };
 	int code = th_api_text(json, "the metadata", 2, TH_METADATA_MAX, err);
@@ -280,6 +282,11 @@ static int read_beginning(const char *const *options, struct beginning *b, struc
 		} else if (strcmp(*options, "start_at") == 0) {
 			code = th_api_text(options[1], "the time", 1, TH_PATH_LEN_MAX, err);
 			b->start_at = options[1];
+		} else if (strcmp(*options, "priority") == 0) {
+			code = th_api_text(options[1], "the priority", 1, TH_PATH_LEN_MAX, err);
+			if (!code && !th_priority_parse(th_str_of(options[1]), &b->priority))
+				return th_api_fail(err, TH_EUSAGE,
+						   "priority is " TH_PRIORITY_NAMES);
 		} else {
 			return th_api_fail(err, TH_EUSAGE,
 					   "there is no option \"%.64s\" of a session", *options);
@@ -293,7 +300,7 @@ int thole_session_new_with(struct thole_runtime *rt, struct thole_agent *agent,
 			   struct thole_error *err)
 {
 	struct th_buf metadata TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_METADATA_MAX);
-	struct beginning b = { 0 };
+	struct beginning b = { .priority = TH_PRIORITY_NORMAL };
 	char made[TH_UUID_TEXT_SIZE + 1];
 	struct th_agent def;
 	int code = check_start(rt, ret, err);
@@ -303,9 +310,11 @@ int thole_session_new_with(struct thole_runtime *rt, struct thole_agent *agent,
 	if (!code)
 		code = read_beginning(options, &b, err);
 	if (!code && b.start_at)
-		code = th_api_schedule_read(b.start_at, b.metadata, &metadata, &b.start_ms, err);
-	if (!code && b.start_ms)
+		code = th_api_schedule_read(b.start_at, &b.start_ms, err);
+	if (!code && (b.start_ms || b.priority != TH_PRIORITY_NORMAL)) {
+		code = th_api_schedule_metadata(b.metadata, b.start_ms, b.priority, &metadata, err);
 		b.metadata = metadata.ptr;
+	}
 	if (!code)
 		code = th_api_agent_use(agent, rt->config, err);
 	if (!code && b.id)

@@ -7,6 +7,7 @@
 
 #include "api/api.h"
 #include "io/clock.h"
+#include "store/queue.h"
 
 #define ROW_MAX (TH_EVENT_DATA_MAX + TH_MIB)
 
@@ -26,8 +27,9 @@ struct takeover {
 	void *ctx;
 	/* The thread's while the reader has the job. */
 	struct left *first, **last;
+	size_t page;     /* of th_store_kind.abandoned */
 	size_t count;    /* that it saw */
-	int64_t now_ms;  /* when it looked */
+	int64_t now_ms;  /* when it looked, at a store of this machine */
 	int64_t next_ms; /* when the next one of a store of this machine begins; 0: none */
 	/* While they are leased: those of them that are wanted. */
 	struct left *chosen[TH_FLEET_CLAIM_MAX];
@@ -36,6 +38,8 @@ struct takeover {
 	struct th_err errs[TH_FLEET_CLAIM_MAX];
 	size_t wanted;
 	struct th_arena memory;
+	size_t resting_count;
+	uint64_t resting[]; /* those that are not tried just now (struct th_tried) */
 };
 
 static void lefts_free(struct takeover *t)
@@ -88,30 +92,25 @@ static enum th_code note_row(void *ctx, const struct th_session_row *row, struct
 	return TH_OK;
 }
 
-/* Of those that begin later: the ones whose time has come, and when the next one does. */
-static enum th_code note_scheduled(void *ctx, const struct th_session_row *row, struct th_err *err)
+static bool is_resting(void *ctx, struct th_str id)
 {
-	struct takeover *t = ctx;
-	int64_t start_ms = th_start_of(row->metadata);
+	const struct takeover *t = ctx;
+	uint64_t hash = th_hash64(id.ptr, id.len) | 1;
 
-	if (start_ms <= t->now_ms && t->count < TH_FLEET_CLAIM_MAX)
-		return note_row(t, row, err);
-	if (!t->next_ms || start_ms < t->next_ms)
-		t->next_ms = start_ms;
-	return TH_OK;
+	for (size_t i = 0; i < t->resting_count; i++)
+		if (t->resting[i] == hash)
+			return true;
+	return false;
 }
 
 static enum th_code look(struct th_read *job, struct th_store *store, struct th_err *err)
 {
 	struct takeover *t = TH_CONTAINER_OF(job, struct takeover, job);
-	const struct th_session_filter scheduled = {
-		.state = th_str_of(th_state_name(TH_STATE_SCHEDULED)), .order = TH_LIST_CREATED
-	};
 
 	if (store->kind->abandoned)
-		return store->kind->abandoned(store, note_row, t, err);
+		return store->kind->abandoned(store, t->page, note_row, t, err);
 	t->now_ms = (int64_t)th_clock_wall_ms();
-	return store->kind->list(store, &scheduled, note_scheduled, t, err);
+	return th_queue_due(store, t->now_ms, is_resting, note_row, t, &t->next_ms, err);
 }
 
 /* Their leases, in one transaction; what another one has in hand is his. */
@@ -231,7 +230,7 @@ static void on_claimed(struct th_read *job, enum th_code code, const struct th_e
 		taken += is_taken(t, code, i);
 	look_again(t); /* for those that cannot be opened */
 	/* There may be more of them: asked before the logs of these stand in its way. */
-	if (taken > 0 && t->count == TH_FLEET_CLAIM_MAX)
+	if (taken > 0 && t->page == 0 && t->count == TH_FLEET_CLAIM_MAX)
 		look_further(t);
 	for (size_t i = 0; i < t->wanted; i++) {
 		const char *id = t->chosen[i]->id;
@@ -248,18 +247,40 @@ static void on_claimed(struct th_read *job, enum th_code code, const struct th_e
 	takeover_free(t);
 }
 
+/* None of those that come first is for this runtime: what of the others is, is looked for a page at
+ * each look, so that they stand in nobody's way. */
+static bool look_behind(struct takeover *t, bool good)
+{
+	struct thole_runtime *rt = t->rt;
+	bool whole = t->count == TH_FLEET_CLAIM_MAX;
+	struct th_err ignored;
+
+	if (!good || !th_runtime_store(rt->rt)->kind->abandoned)
+		return false;
+	if (t->page > 0)
+		rt->page = whole ? t->page + 1 : 1;
+	if (t->page > 0 || t->wanted > 0 || !whole)
+		return false;
+	lefts_free(t);
+	t->page = TH_MAX(rt->page, (size_t)1);
+	return th_reader_ask(th_runtime_reader(rt->rt), &t->job, &ignored) == TH_OK;
+}
+
 /* What cannot be read or taken now is looked for the next time. */
 static void on_looked(struct th_read *job, enum th_code code, const struct th_err *err)
 {
 	struct takeover *t = TH_CONTAINER_OF(job, struct takeover, job);
 	struct thole_runtime *rt = t->rt;
 	struct th_err why = { 0 };
+	bool good = !code && !th_runtime_failure(rt->rt);
 
 	(void)err;
-	if (!code && !th_runtime_failure(rt->rt))
+	if (good)
 		choose(t);
 	else
 		look_again(t);
+	if (look_behind(t, good))
+		return;
 	if (t->wanted > 0) {
 		t->job.run = claim;
 		t->job.done = on_claimed;
@@ -294,12 +315,21 @@ static enum th_code ask_for(struct takeover *t, struct th_err *err)
 	return code;
 }
 
+static void note_resting(struct takeover *t, uint64_t now)
+{
+	for (size_t i = 0; t->rt->tried && i < TH_FLEET_TRIED_MAX; i++)
+		if (t->rt->tried[i].hash && now < t->rt->tried[i].until_ms)
+			t->resting[t->resting_count++] = t->rt->tried[i].hash;
+}
+
 static struct takeover *takeover_new(struct thole_runtime *rt, thole_recover_fn *wants,
 				     thole_recovered_fn *recovered, void *ctx)
 {
-	struct takeover *t = th_alloc(sizeof(*t));
+	size_t resting = rt->tried ? TH_FLEET_TRIED_MAX : 0;
+	struct takeover *t = th_alloc(sizeof(*t) + resting * sizeof(*t->resting));
 
 	t->rt = rt;
+	note_resting(t, th_loop_now_ms(rt->loop));
 	t->wants = wants;
 	t->recovered = recovered;
 	t->ctx = ctx;

@@ -199,6 +199,7 @@
 #define TH_STORE_PATH_MAX 3840    /* leaves room for the names beside it */
 #define TH_STORE_URL_MAX 2000     /* bytes of a server's */
 #define TH_FLEET_CLAIM_MAX 256    /* sessions of the dead, taken in one transaction */
+#define TH_PRIORITY_AGE_MS 300000 /* of waiting, that raise a priority by one */
 #define TH_FLEET_TRIED_MAX 1024   /* of them, that are remembered for a while */
 #define TH_FLEET_RETRY_MS 1000    /* until one that was left again is taken again; doubles */
 #define TH_FLEET_RETRY_MAX_MS 600000
@@ -587,6 +588,8 @@
 #define TH_SERVE_LONG_PASSES 3
 #define TH_SERVE_OPEN_MAX (TH_SESSIONS_MAX - 1024)
 #define TH_ADMISSION_LOOK_MS 1000   /* between two looks at what is left of the machine */
+#define TH_ADMISSION_USERS_MAX 64   /* that were refused, and come first when there is room */
+#define TH_ADMISSION_WAIT_MS 5000   /* after the last refusal of each */
 #define TH_SERVE_AGENTS_MAX 1000    /* files of a server's folder of agents */
 #define TH_SERVE_SCHEDULED_MAX 1000 /* sessions of a user that begin later */
 #define TH_SERVE_REST_MS 10000      /* a session that rests is given back then */

@@ -57,3 +57,14 @@ int64_t th_start_of(struct th_str metadata)
 
 	return th_str_i64(th_json_raw_get(metadata, TH_START_MEMBER), &ms) && ms > 0 ? ms : 0;
 }
+
+enum th_priority th_priority_of(struct th_str metadata)
+{
+	enum th_priority p = TH_PRIORITY_NORMAL;
+	struct th_str name = th_json_raw_get(metadata, TH_PRIORITY_MEMBER);
+
+	/* Names of priorities are written without escapes. */
+	if (name.len > 2)
+		(void)th_priority_parse(th_str_sub(name, 1, name.len - 2), &p);
+	return p;
+}

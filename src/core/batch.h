@@ -9,6 +9,7 @@
 #define TH_CORE_BATCH_H
 
 #include "base/err.h"
+#include "base/priority.h"
 #include "events/event.h"
 #include "events/used.h"
 
@@ -108,5 +109,8 @@ struct th_str th_delegated_by(struct th_str metadata);
 /* The same: when its first task begins, in milliseconds since 1970; 0: at once. */
 #define TH_START_MEMBER "thole_start_ms"
 int64_t th_start_of(struct th_str metadata);
+/* The same: what it is worth beside others, by its name; without: normal. */
+#define TH_PRIORITY_MEMBER "thole_priority"
+enum th_priority th_priority_of(struct th_str metadata);
 
 #endif

@@ -57,7 +57,7 @@ static void call_agents(struct th_mcp *m, const void *arguments)
 static bool has_room(struct th_mcp *m)
 {
 	struct th_refusal r;
-	enum th_room room = th_quota_room(&m->needs, m->access->user, &r);
+	enum th_room room = th_quota_room(&m->needs, m->access->user, TH_PRIORITY_NORMAL, &r);
 
 	if (room == TH_ROOM_NO)
 		th_mcp_text(m, th_str_of(r.why.msg), true);

@@ -248,7 +248,8 @@ static bool make(struct th_lanes *s)
 				  .keeper = s };
 	struct th_response_fault fault;
 	struct th_refusal refusal;
-	enum th_room room = th_quota_room(&s->access->needs, s->access->user, &refusal);
+	enum th_room room =
+	    th_quota_room(&s->access->needs, s->access->user, TH_PRIORITY_NORMAL, &refusal);
 
 	if (room == TH_ROOM_PENDING)
 		return false;

@@ -142,46 +142,6 @@ enum th_code th_postgres_list(struct th_store *store, const struct th_session_fi
 	return code;
 }
 
-/* ---- of the dead, and those whose time has come ---- */
-
-enum th_code th_postgres_abandoned(struct th_store *store, th_session_fn *fn, void *ctx,
-				   struct th_err *err)
-{
-	struct th_postgres *s = th_postgres_of(store);
-	struct th_pq_args args TH_CLEANUP(th_pq_args_deinit) = { 0 };
-	PGresult *r = NULL;
-	struct th_err local;
-	enum th_code code = th_postgres_read_begin(s, err);
-
-	if (code != TH_OK)
-		return code;
-	th_pq_arg_i64(&args, TH_FLEET_CLAIM_MAX);
-	/* In any order, so that several nodes that look at once do not meet at each of them.  One
-	 * that is to begin may be open somewhere: whoever has it begins it, the others get EBUSY.
-	 */
-	code = th_pq_run(&s->reader,
-			 "SELECT * FROM (SELECT " TH_PG_SESSION_COLUMNS " FROM thole.owners o"
-			 " JOIN thole.sessions s ON s.owner = o.owner WHERE s.owner <> ''"
-			 " AND o.expires <= clock_timestamp()"
-			 " AND s.agent_state IN ('running', 'loading')"
-			 " UNION ALL SELECT " TH_PG_SESSION_COLUMNS " FROM thole.sessions s"
-			 " WHERE s.agent_state = 'scheduled' AND " TH_PG_START
-			 " <= extract(epoch FROM clock_timestamp()) * 1000"
-			 ") AS found ORDER BY random() LIMIT $1",
-			 &args, &r, err);
-	for (int i = 0; i < th_pq_rows(r) && code == TH_OK; i++) {
-		struct th_session_row row;
-		uint64_t number;
-		const char *bad = th_pg_row(r, i, &number, &row);
-
-		code = bad ? th_pg_fail_row(s, row.session_id, bad, err ?: &local)
-			   : fn(ctx, &row, err ?: &local);
-	}
-	th_pq_clear(r);
-	th_postgres_read_end(s);
-	return code;
-}
-
 /* ---- what was used ---- */
 
 static enum th_code line_take(const struct th_usage_filter *f, PGresult *r, int i,

@@ -84,20 +84,12 @@ static const char of_session[] =
 	"SELECT " NODE_COLUMNS ", 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint"
 	" FROM thole.sessions s JOIN thole.owners o ON o.owner = s.owner"
 	" WHERE s.session_id = $1 AND s.owner <> '' AND o.expires > clock_timestamp()";
-/* Who waits, and since when: a dead one's since its last word, by the database's clock; those whose
- * time has come and that nobody has begun are nobody's.  A session without a user is of `thole
- * run`, which nobody takes. */
+/* A session without a user is of `thole run`, which nobody takes. */
 static const char of_all[] =
-	"WITH waits AS ("
-	"SELECT o.owner, CASE WHEN o.owner = '" TH_PG_NOBODY "' THEN coalesce(s.left_at, o.seen)"
-	" ELSE o.seen END AS since FROM thole.owners o JOIN thole.sessions s ON s.owner = o.owner"
-	" WHERE s.owner <> '' AND o.expires <= clock_timestamp() AND s.user_id <> ''"
-	" AND s.agent_state IN ('running', 'loading')"
-	" UNION ALL SELECT '" TH_PG_NOBODY "', to_timestamp((" TH_PG_START ") / 1000.0)"
-	" FROM thole.sessions WHERE agent_state = 'scheduled'"
-	" AND " TH_PG_START " <= extract(epoch FROM clock_timestamp()) * 1000"
+	"WITH waits AS (" TH_PG_WAITING
 	"), q AS (SELECT owner, count(*) AS queue, greatest(0, extract(epoch FROM"
-	" clock_timestamp() - min(since)) * 1000)::bigint AS queue_ms FROM waits GROUP BY owner)"
+	" clock_timestamp() - min(since)) * 1000)::bigint AS queue_ms FROM waits WHERE user_id <> ''"
+	" GROUP BY owner)"
 	" SELECT " NODE_COLUMNS ", coalesce(n.running, 0), coalesce(n.waiting, 0),"
 	" coalesce(n.paused, 0), coalesce(n.others, 0), coalesce(q.queue, 0),"
 	" coalesce(q.queue_ms, 0) FROM thole.owners o LEFT JOIN ("

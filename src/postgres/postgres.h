@@ -3,7 +3,7 @@
  * postgres.h - the PostgreSQL store, shared by its files: postgres.c (opening),
  * link.c, schema.c, row.c, commit.c (transactions), write.c (batches), append.c
  * (what goes into one; with entries.c, columns.c and fork.c), known.c, owner.c,
- * lease.c, node.c, notify.c, read.c, list.c, remove.c, place.c, put.c, choose.c,
+ * lease.c, node.c, notify.c, read.c, list.c, queue.c, remove.c, place.c, put.c, choose.c,
  * clean.c, verify.c.  Only these include it.
  *
  * Everything is in the schema `thole` of a database.  A session has a number, by
@@ -33,7 +33,7 @@
 #include "store/common.h"
 #include "store/group.h"
 
-#define TH_POSTGRES_VERSION 8
+#define TH_POSTGRES_VERSION 9
 
 /* Whose lease is over at any time: the owner of sessions that were handed over. */
 #define TH_PG_NOBODY "handed-over"
@@ -171,6 +171,18 @@ TH_NODISCARD enum th_code th_postgres_schema(struct th_pq *c, bool create, struc
 #define TH_PG_START                                                                    \
 	"CASE WHEN jsonb_typeof(raw_metadata -> '" TH_START_MEMBER "') = 'number'"     \
 	" THEN (raw_metadata ->> '" TH_START_MEMBER "')::numeric END"
+/* Who waits for a runtime, and since when: a dead one's since its last word, by the database's clock;
+ * those whose time has come and that nobody has begun are nobody's. */
+#define TH_PG_WAITING                                                                  \
+	"SELECT s.number, s.user_id, s.raw_metadata, o.owner, CASE WHEN o.owner = '" TH_PG_NOBODY "'" \
+	" THEN coalesce(s.left_at, o.seen) ELSE o.seen END AS since"                   \
+	" FROM thole.owners o JOIN thole.sessions s ON s.owner = o.owner"              \
+	" WHERE s.owner <> '' AND o.expires <= clock_timestamp()"                      \
+	" AND s.agent_state IN ('running', 'loading')"                                 \
+	" UNION ALL SELECT number, user_id, raw_metadata, '" TH_PG_NOBODY "',"         \
+	" to_timestamp((" TH_PG_START ") / 1000.0) FROM thole.sessions"                \
+	" WHERE agent_state = 'scheduled'"                                             \
+	" AND " TH_PG_START " <= extract(epoch FROM clock_timestamp()) * 1000"
 /* clang-format on */
 
 /* Strings live as long as the result.  What is wrong with it, or NULL. */
@@ -289,11 +301,13 @@ enum th_code th_postgres_read(struct th_store *store, struct th_str id, uint64_t
 enum th_code th_postgres_blob(struct th_store *store, const struct th_digest *hash,
 			      struct th_buf *out, struct th_err *err);
 
+/* queue.c */
+enum th_code th_postgres_abandoned(struct th_store *store, size_t page, th_session_fn *fn,
+				   void *ctx, struct th_err *err);
+
 /* list.c */
 enum th_code th_postgres_list(struct th_store *store, const struct th_session_filter *filter,
 			      th_session_fn *fn, void *ctx, struct th_err *err);
-enum th_code th_postgres_abandoned(struct th_store *store, th_session_fn *fn, void *ctx,
-				   struct th_err *err);
 enum th_code th_postgres_usage(struct th_store *store, const struct th_usage_filter *filter,
 			       th_usage_fn *fn, void *ctx, struct th_err *err);
 

@@ -186,11 +186,18 @@ static const char *const eighth[] = {
 	"ALTER TABLE thole.owners ADD COLUMN slow bigint NOT NULL DEFAULT 0",
 	NULL,
 };
+/* How many of a user's run: who has the fewest comes first (queue.c). */
+static const char *const ninth[] = {
+	"CREATE INDEX sessions_running ON thole.sessions (user_id)"
+	" WHERE agent_state IN ('running', 'loading')",
+	NULL,
+};
 /* clang-format on */
 
 /* What leads to version i + 1. */
-static const char *const *const steps[TH_POSTGRES_VERSION] = { first, second, third,   fourth,
-							       fifth, sixth,  seventh, eighth };
+static const char *const *const steps[TH_POSTGRES_VERSION] = { first,   second, third,
+							       fourth,  fifth,  sixth,
+							       seventh, eighth, ninth };
 
 /* 0: there is no schema. */
 static enum th_code version_get(struct th_pq *c, int64_t *ret, struct th_err *err)

@@ -308,7 +308,7 @@ struct th_access *th_access_new(struct th_server *s, struct th_http_request *r)
 {
 	struct th_access *a = th_alloc(sizeof(*a));
 
-	*a = (struct th_access){ .server = s, .request = r };
+	*a = (struct th_access){ .server = s, .request = r, .priority = TH_PRIORITY_NORMAL };
 	a->needs = (struct th_needs){ .server = s, .again = again, .ctx = a };
 	th_http_set_data(r, a);
 	return a;

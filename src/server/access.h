@@ -13,6 +13,7 @@
 #include "base/field.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/priority.h"
 #include "io/http_server.h"
 #include "server/needs.h"
 #include "server/server.h"
@@ -45,8 +46,9 @@ struct th_access {
 	unsigned scopes;
 	struct th_address from; /* if has_from: the client's */
 	bool has_from, from_https;
-	bool once;    /* what failed has done something: a client must not repeat it by itself */
-	bool by_node; /* another node of the fleet passes it on */
+	bool once; /* what failed has done something: a client must not repeat it by itself */
+	enum th_priority priority;      /* of the session that it begins */
+	bool by_node;                   /* another node of the fleet passes it on */
 	struct th_access *next, **link; /* of those whose token was looked at; may be in no list */
 	struct th_digest token;         /* which one, and a scope that it needs */
 	unsigned scope;

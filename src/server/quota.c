@@ -227,30 +227,76 @@ void th_api_quota(struct th_access *a)
 
 #define TOO_MUCH "the server has more to do than it can"
 
+static size_t busy(const struct th_server *s)
+{
+	return s->hubs.open - s->hubs.spare_count + s->claims;
+}
+
 bool th_quota_node_has_room(struct th_server *s, struct th_err *why)
 {
 	const struct th_serve_fleet *set = s->settings.s.fleet;
-	size_t busy = s->hubs.open - s->hubs.spare_count + s->claims;
 
 	if (s->fleet && set &&
-	    (s->fleet->draining || (set->capacity && busy >= (uint64_t)set->capacity))) {
+	    (s->fleet->draining || (set->capacity && busy(s) >= (uint64_t)set->capacity))) {
 		(void)th_fail(why, TH_ELIMIT, TOO_MUCH);
 		return false;
 	}
 	return th_admission(&s->admission, &s->settings.s, th_loop_now_ms(s->loop), why);
 }
 
-/* What has begun is finished first: who is refused at once can ask another server. */
-static bool is_overloaded(struct th_server *s, struct th_err *why)
+static size_t running_here(void *ctx, const char *user)
 {
-	if (th_loop_long_passes(s->loop) + th_loop_pass_is_long(s->loop) < TH_SERVE_LONG_PASSES &&
-	    s->hubs.open - s->hubs.spare_count < TH_SERVE_OPEN_MAX)
-		return !th_quota_node_has_room(s, why);
-	(void)th_fail(why, TH_ELIMIT, TOO_MUCH);
+	const struct th_server *s = ctx;
+	size_t count = 0;
+
+	for (const struct th_hub *h = s->hubs.first; h; h = h->next)
+		count += strcmp(h->user, user) == 0 && th_hub_runs(h);
+	return count;
+}
+
+/* Users who were refused, and who come before this one, take all that is free. */
+static bool is_taken(struct th_server *s, const char *user, enum th_priority p)
+{
+	const struct th_serve_settings *set = &s->settings.s;
+	size_t before =
+	    th_shares_before(&s->shares, user, p, th_loop_now_ms(s->loop), running_here, s);
+	uint64_t capacity = set->fleet ? (uint64_t)set->fleet->capacity : 0;
+
+	if (!before)
+		return false;
+	/* How many more the machine can take, nobody knows: one at a time. */
+	if (!capacity || set->free_memory_mib || set->load_per_processor > 0)
+		return true;
+	return before + busy(s) >= capacity;
+}
+
+/* What has begun is finished first: who is refused at once can ask another server. */
+static bool is_overloaded(struct th_server *s, const char *user, enum th_priority p,
+			  struct th_err *why)
+{
+	bool draining = s->fleet && s->fleet->draining;
+
+	if (th_loop_long_passes(s->loop) + th_loop_pass_is_long(s->loop) >= TH_SERVE_LONG_PASSES ||
+	    s->hubs.open - s->hubs.spare_count >= TH_SERVE_OPEN_MAX) {
+		(void)th_fail(why, TH_ELIMIT, TOO_MUCH);
+		return true;
+	}
+	if (th_quota_node_has_room(s, why)) {
+		if (!is_taken(s, user, p)) {
+			th_shares_forget(&s->shares, user);
+			return false;
+		}
+		(void)th_fail(why, TH_ELIMIT,
+			      "the server has room for few more, and users who have fewer "
+			      "sessions, or a higher priority, wait for it");
+	}
+	if (!draining)
+		th_shares_refuse(&s->shares, user, p, th_loop_now_ms(s->loop));
 	return true;
 }
 
-enum th_room th_quota_room(struct th_needs *needs, const char *user, struct th_refusal *ret)
+enum th_room th_quota_room(struct th_needs *needs, const char *user, enum th_priority p,
+			   struct th_refusal *ret)
 {
 	struct th_server *s = needs->server;
 	struct th_quota q = th_settings_quota(&s->settings, user);
@@ -258,7 +304,7 @@ enum th_room th_quota_room(struct th_needs *needs, const char *user, struct th_r
 	struct th_err why = { 0 };
 	int64_t run = 0;
 
-	if (is_overloaded(s, &why)) {
+	if (is_overloaded(s, user, p, &why)) {
 		*ret = (struct th_refusal){ .wait_ms = 1000, .code = "overloaded", .status = 503 };
 		(void)th_fail(&ret->why, TH_ELIMIT, "%s; try again in a second", why.msg);
 		s->metrics.refused_load++;
@@ -278,10 +324,29 @@ enum th_room th_quota_room(struct th_needs *needs, const char *user, struct th_r
 	return room;
 }
 
+bool th_quota_priority(struct th_access *a, struct th_str name)
+{
+	struct th_quota q = th_settings_quota(&a->server->settings, a->user);
+
+	a->priority = TH_PRIORITY_NORMAL;
+	if (!name.len)
+		return true;
+	if (!th_priority_parse(name, &a->priority)) {
+		th_access_fault(a, 400, "invalid_value", "priority",
+				"priority is " TH_PRIORITY_NAMES);
+		return false;
+	}
+	if (a->priority <= q.priority || (a->scopes & TH_SCOPE_ADMIN))
+		return true;
+	th_access_fail(a, 403, "priority", "your sessions have the priority %s at most",
+		       th_priority_name(q.priority));
+	return false;
+}
+
 bool th_quota_begin(struct th_access *a)
 {
 	struct th_refusal r;
-	enum th_room room = th_quota_room(&a->needs, a->user, &r);
+	enum th_room room = th_quota_room(&a->needs, a->user, a->priority, &r);
 
 	if (room == TH_ROOM_NO)
 		th_access_wait(a, r.status, r.wait_ms, r.code, "%s", r.why.msg);

@@ -23,6 +23,7 @@
 #include "server/rates.h"
 #include "server/server.h"
 #include "server/settings.h"
+#include "server/shares.h"
 #include "server/tokens.h"
 #include "server/webhooks.h"
 
@@ -109,6 +110,7 @@ struct th_server {
 	struct th_claim *claim; /* sessions that are wanted and that it has not got yet */
 	size_t claims;
 	struct th_admission admission;
+	struct th_shares shares;
 	struct th_needs left; /* responses that were not to be kept, at its start */
 	struct th_metrics metrics;
 	struct th_rates users, strangers; /* requests of a user; of an address without a token */
@@ -245,7 +247,12 @@ enum th_room {
 	TH_ROOM_NO,     /* *ret says why */
 	TH_ROOM_PENDING /* what the user has used is being read: whoever asks is called again */
 };
-enum th_room th_quota_room(struct th_needs *n, const char *user, struct th_refusal *ret);
+/* `p`: of the session that is to begin; normal for one that goes on. */
+enum th_room th_quota_room(struct th_needs *n, const char *user, enum th_priority p,
+			   struct th_refusal *ret);
+/* Into a->priority; empty: normal.  False: it is none, or more than the user may ask for, and it
+ * was answered. */
+bool th_quota_priority(struct th_access *a, struct th_str name);
 /* May another session run here: by the room of a node of a fleet, and of the machine?  *why (may
  * be NULL) says why not. */
 bool th_quota_node_has_room(struct th_server *s, struct th_err *why);

@@ -19,6 +19,8 @@ static const struct th_field user_fields[] = {
 	  NULL, true, -1 },
 	{ "requests_per_second", AT(requests_per_second), TH_FIELD_int, TH_NONEG, "0: no limit",
 	  NULL, NULL, true, -1 },
+	{ "priority", AT(priority), TH_FIELD_str, TH_NONEMPTY,
+	  "the highest that the user's sessions may have", NULL, NULL, false, 0 },
 };
 #undef AT
 static const struct th_table user_table = { "user",
@@ -71,6 +73,25 @@ static int by_name(const void *a, const void *b)
 	return th_str_cmp(x->name, y->name);
 }
 
+static enum th_code check_priority(struct th_str name, struct th_err *err)
+{
+	enum th_priority ignored;
+
+	if (!name.len || th_priority_parse(name, &ignored))
+		return TH_OK;
+	return th_fail(err, TH_EUSAGE, "priority is " TH_PRIORITY_NAMES);
+}
+
+static enum th_code check_priorities(const struct th_settings *s, struct th_err *err)
+{
+	const struct th_serve_user *list = s->s.users.list;
+	enum th_code code = check_priority(s->s.priority, err);
+
+	for (size_t i = 0; i < s->s.users.count && !code; i++)
+		code = th_prefix(err, check_priority(list[i].priority, err), "users");
+	return code;
+}
+
 /* In order, to be found fast. */
 static enum th_code sort_users(struct th_settings *s, struct th_err *err)
 {
@@ -105,6 +126,8 @@ enum th_code th_settings_parse(struct th_str json, struct th_settings *ret, stru
 		code = read_proxies(&new, err);
 	if (!code)
 		code = sort_users(&new, err);
+	if (!code)
+		code = check_priorities(&new, err);
 	if (!code)
 		code = th_settings_webhooks(&new, err);
 	if (!code)
@@ -144,11 +167,14 @@ bool th_settings_trusts(const struct th_settings *s, const struct th_address *pr
 struct th_quota th_settings_quota(const struct th_settings *s, const char *user)
 {
 	struct th_quota q = { s->s.sessions_per_user, s->s.requests_per_second, s->s.turns_per_day,
-			      s->s.cost_usd_per_day };
+			      s->s.cost_usd_per_day, TH_PRIORITY_NORMAL };
 	const struct th_serve_user key = { .name = th_str_of(user) }, *own = NULL;
 
 	if (s->s.users.count)
 		own = bsearch(&key, s->s.users.list, s->s.users.count, sizeof(key), by_name);
+	(void)th_priority_parse(s->s.priority, &q.priority);
+	if (own)
+		(void)th_priority_parse(own->priority, &q.priority);
 	if (own && own->sessions >= 0)
 		q.sessions = own->sessions;
 	if (own && own->requests_per_second >= 0)

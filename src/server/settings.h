@@ -6,6 +6,7 @@
 #define TH_SERVER_SETTINGS_H
 
 #include "base/field.h"
+#include "base/priority.h"
 #include "base/secret.h"
 #include "io/address.h"
 
@@ -20,6 +21,7 @@
 	F(serve_settings, int, sessions_per_user, "sessions_per_user", TH_POSITIVE, "running at once; default: no limit") \
 	F(serve_settings, int, turns_per_day, "turns_per_day", TH_POSITIVE, "of one user's models, by UTC; default: no limit") \
 	F(serve_settings, num, cost_usd_per_day, "cost_usd_per_day", TH_POSITIVE, "of one user, by UTC; models without a price cost nothing; default: no limit") \
+	F(serve_settings, str, priority, "priority", TH_NONEMPTY, "the highest that sessions of a user may have: low, normal or high; default: normal") \
 	F(serve_settings, int, free_memory_mib, "free_memory_mib", TH_POSITIVE, "MiB of memory that stay free on this machine (or of its cgroup's limit): with less left no session begins here, and none of a dead node is taken; default: no limit") \
 	F(serve_settings, num, load_per_processor, "load_per_processor", TH_POSITIVE, "the machine's load average of a minute, divided by its processors, above which none does either; default: no limit") \
 	F(serve_settings, int, requests_per_second, "requests_per_second", TH_POSITIVE, "of one user; default: no limit") \
@@ -47,6 +49,7 @@ struct th_serve_user {
 	int64_t sessions, requests_per_second; /* -1: as for everybody; 0: no limit */
 	int64_t turns_per_day;
 	double cost_usd_per_day;
+	struct th_str priority; /* empty: as for everybody */
 };
 
 /* What a webhook is told of. */
@@ -106,6 +109,7 @@ bool th_settings_trusts(const struct th_settings *s, const struct th_address *pr
 struct th_quota {
 	int64_t sessions, requests_per_second, turns_per_day;
 	double cost_usd_per_day;
+	enum th_priority priority; /* the highest */
 };
 struct th_quota th_settings_quota(const struct th_settings *s, const char *user);
 

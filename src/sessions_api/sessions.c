@@ -15,6 +15,7 @@
 	F(session_create, str, message, "message", TH_NONEMPTY, "what begins the task; without, it waits for one") \
 	F(session_create, bool, plan, "plan", 0, "with message: in plan mode, which changes nothing") \
 	F(session_create, raw, start_at, "start_at", 0, "with message: when the task begins, a time such as \"2026-11-27T08:30:00Z\" or a number of seconds from now on; until then it is scheduled") \
+	F(session_create, str, priority, "priority", TH_NONEMPTY, "low, normal (the default) or high: which of the sessions that wait for a node goes on first, and which comes to a full one") \
 	F(session_create, str, id, "id", TH_NONEMPTY, "its name; default: a new UUID")             \
 	F(session_create, raw, metadata, "metadata", 0, "an object of the caller's")               \
 	F(session_create, str, computer, "computer", TH_NONEMPTY, "a kind of computer instead of the agent's, or none; GET /api/agents says which") \
@@ -72,7 +73,8 @@ static int begin(struct th_access *a, const char *id, const struct th_served_age
 {
 	const char *metadata = th_api_body_text(b, c->metadata);
 	const char *limits = th_api_body_text(b, c->limits);
-	const char *options[11] = { "id", id, "user", a->user, "fresh", "yes" };
+	char priority[16];
+	const char *options[13] = { "id", id, "user", a->user, "fresh", "yes" };
 	struct th_buf when TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	size_t at = 6;
 	struct thole_agent *agent = NULL;
@@ -88,6 +90,11 @@ static int begin(struct th_access *a, const char *id, const struct th_served_age
 			th_buf_add(&when, c->start_at); /* a number */
 		options[at++] = "start_at";
 		options[at++] = when.failed || memchr(when.ptr, 0, when.len) ? "?" : when.ptr;
+	}
+	if (c->priority.len) { /* it is one of them */
+		snprintf(priority, sizeof(priority), "%.*s", TH_FMT(c->priority));
+		options[at++] = "priority";
+		options[at++] = priority;
 	}
 	if (!code)
 		code = th_served_make(from, workspace, &agent, err);
@@ -228,6 +235,8 @@ void th_api_sessions_create(struct th_access *a)
 				"what begins later is a message");
 		return;
 	}
+	if (!th_quota_priority(a, c.priority))
+		return;
 	if (!th_quota_begin(a) || (c.start_at.len && !may_wait(a)))
 		return;
 	code = begin(a, id, from, &c, &b, &session, &err);

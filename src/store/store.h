@@ -253,9 +253,13 @@ struct th_store_kind {
 	enum th_code (*slow)(struct th_store *s, th_slow_fn *fn, void *ctx, struct th_err *err);
 
 	/* Sessions that run or are loading and whose owner is dead, and those that are scheduled
-	 * and whose time has come by the store's clock, TH_FLEET_CLAIM_MAX at most: of a store that
-	 * other machines use.  NULL: who opens the store finds them by itself. */
-	enum th_code (*abandoned)(struct th_store *s, th_session_fn *fn, void *ctx,
+	 * and whose time has come by the store's clock, in the order of store/queue.h, without
+	 * those that work for another, TH_FLEET_CLAIM_MAX at most: of a store that other machines
+	 * use.  They are drawn from the first that so many runtimes as live could take at once, so
+	 * that several that look do not meet at each of them.  `page` 0 has these; who can take
+	 * none of them looks at the next page.  NULL: who opens the store finds them by itself
+	 * (th_queue_due). */
+	enum th_code (*abandoned)(struct th_store *s, size_t page, th_session_fn *fn, void *ctx,
 				  struct th_err *err);
 
 	enum th_code (*get)(struct th_store *s, struct th_str session_id, struct th_arena *a,

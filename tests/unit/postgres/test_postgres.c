@@ -381,7 +381,7 @@ static size_t abandoned(struct th_store *s)
 {
 	size_t count = 0;
 
-	assert_int_equal(s->kind->abandoned(s, note_session, &count, &err), TH_OK);
+	assert_int_equal(s->kind->abandoned(s, 0, note_session, &count, &err), TH_OK);
 	return count;
 }
 
@@ -456,7 +456,7 @@ static void rows_are_hot(void **state)
 	    0);
 	assert_int_equal(number(name, "SELECT count(*) FROM pg_index"
 				      " WHERE indrelid = 'thole.sessions'::regclass"),
-			 9);
+			 10);
 	th_store_close(s);
 }
 

@@ -69,6 +69,16 @@ static void test_quotas(void **state)
 	read_bad(TH_STR("{\"users\":[{\"name\":\"a\"},{\"name\":\"a\"}]}"), "twice");
 	read_bad(TH_STR("{\"users\":[{\"sessions\":1}]}"), "users[0].name");
 	read_bad(TH_STR("{\"users\":[{\"name\":\"a\",\"sessions\":-1}]}"), "users[0].sessions");
+	/* How high a user's sessions may go. */
+	assert_int_equal(q.priority, TH_PRIORITY_NORMAL);
+	s = read_good("{\"priority\":\"low\",\"users\":[{\"name\":\"zoe\",\"priority\":\"high\"},"
+		      "{\"name\":\"ann\"}]}");
+	assert_int_equal(th_settings_quota(&s, "bob").priority, TH_PRIORITY_LOW);
+	assert_int_equal(th_settings_quota(&s, "ann").priority, TH_PRIORITY_LOW);
+	assert_int_equal(th_settings_quota(&s, "zoe").priority, TH_PRIORITY_HIGH);
+	th_settings_deinit(&s);
+	read_bad(TH_STR("{\"priority\":\"highest\"}"), "priority is low, normal or high");
+	read_bad(TH_STR("{\"users\":[{\"name\":\"a\",\"priority\":\"1\"}]}"), "users: priority is");
 }
 
 #define WEBHOOK "{\"url\":\"https://h#/\",\"secret\":\"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\"}"

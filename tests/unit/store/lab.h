@@ -90,6 +90,8 @@ extern const struct lab_kind *lab_kind;
 	X(used_said)                     \
 	X(found_by_text)                 \
 	X(words_found)                   \
+	X(queued)                        \
+	X(queued_flood)                  \
 	X(as_the_model)
 #define X(name) void lab_##name(void **state);
 LAB_TESTS(X)
