@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit.h"
+#include "json_says.h"
 
 #include "agents/agent_mcp.h"
 
@@ -108,9 +108,8 @@ static void test_names(void **state)
 	assert_non_null(strstr(c.tools.ptr, "\"name\":\"s_a_b_"));
 	assert_non_null(strstr(strstr(c.tools.ptr, "\"s_a_b_") + 1, "\"s_a_b_"));
 	assert_null(strstr(c.tools.ptr, "\"name\":\"s_a_b\""));
-	assert_non_null(strstr(c.tools.ptr,
-			       "\"name\":\"s_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
-			       "xxxxxxxxxxxxxxxx\",\"tool\"")); /* 64 */
+	assert_json_text(c.tools.ptr, "2.name", /* 64 */
+			 "s_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
 	assert_null(strstr(c.tools.ptr,
 			   "\"name\":\"s_yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy"
 			   "yyyyyyyyy\"")); /* 65 */
@@ -148,8 +147,8 @@ static void test_schemas(void **state)
 	th_buf_add_cstr(&list, "\"}},{\"name\":\"list\",\"inputSchema\":[]},"
 			       "{\"name\":\"text\",\"inputSchema\":{\"type\":\"string\"}}]");
 	choose(&c, &s, 100, list.ptr);
-	assert_non_null(strstr(c.tools.ptr, "\"tool\":\"edge\""));
-	assert_non_null(strstr(c.tools.ptr, "\"tool\":\"full\""));
+	assert_json_text(c.tools.ptr, "0.tool", "edge");
+	assert_json_text(c.tools.ptr, "1.tool", "full");
 	assert_string_equal(c.left_out.ptr,
 			    "[{\"tool\":\"deep\",\"why\":\"its schema is too deep\"},"
 			    "{\"tool\":\"large\",\"why\":\"its schema is larger than 32 KiB\"},"
@@ -172,14 +171,14 @@ static void test_counts(void **state)
 		th_buf_printf(&list, "%s{\"name\":\"t%d\"}", i ? "," : "", i);
 	th_buf_add_char(&list, ']');
 	choose(&c, &s, 1000, list.ptr);
-	assert_non_null(strstr(c.tools.ptr, "\"s_t127\""));
-	assert_null(strstr(c.tools.ptr, "\"s_t128\""));
+	assert_json_text(c.tools.ptr, "127.name", "s_t127");
+	assert_json_lacks(c.tools.ptr, "128");
 	assert_int_equal(c.more, 3);
 	th_buf_deinit(&c.tools);
 	th_buf_deinit(&c.left_out);
 	choose(&c, &s, 2, list.ptr);
-	assert_non_null(strstr(c.tools.ptr, "\"s_t1\""));
-	assert_null(strstr(c.tools.ptr, "\"s_t2\""));
+	assert_json_text(c.tools.ptr, "1.name", "s_t1");
+	assert_json_lacks(c.tools.ptr, "2");
 	th_buf_deinit(&c.tools);
 	th_buf_deinit(&c.left_out);
 	th_buf_deinit(&list);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions forked and deleted beside the loop. */
 #include "base/limits.h"
+#include "json_says.h"
 #include "on_disk.h"
 
 struct got {
@@ -72,14 +73,14 @@ static void forks(const char *store)
 	begin(rt, agent, "s", "ann", &s);
 	g = fork_of(rt, 0, "ann", "f");
 	assert_int_equal(g.code, THOLE_OK);
-	assert_non_null(strstr(g.line, "{\"session_id\":\"f\""));
-	assert_non_null(strstr(g.line, "\"parent\":\"s\""));
-	assert_non_null(strstr(g.line, "\"user\":\"ann\""));
+	assert_json_text(g.line, "session_id", "f");
+	assert_json_text(g.line, "parent", "s");
+	assert_json_text(g.line, "user", "ann");
 	GOOD(thole_session_open(rt, agent, "f", &fork, &error));
 	GOOD(thole_session_run(fork, "again", &error));
 	assert_string_equal(thole_session_output(fork), "Hello to you.");
 	g = fork_of(rt, 2, NULL, NULL);
-	assert_non_null(strstr(g.line, "\"parent_seq\":2"));
+	assert_json(g.line, "parent_seq", "2");
 
 	assert_int_equal(fork_of(rt, 0, NULL, "f").code, THOLE_EEXIST);
 	g = fork_of(rt, 0, "bob", "g");

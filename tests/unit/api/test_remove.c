@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions deleted through the API, and what they used. */
 #include "base/limits.h"
+#include "json_says.h"
 #include "rig.h"
 
 struct heard {
@@ -41,8 +42,10 @@ static void deleted(void **state)
 	GOOD(thole_session_watch(s, THOLE_NOTE_REST, on_rest, &heard, &error));
 	GOOD(thole_session_run(s, "go", &error));
 	before = usage(rt, by_user);
-	assert_non_null(strstr(before, "{\"by\":\"user\",\"usage\":[{\"user\":\"ann\","
-				       "\"sessions\":1,\"turns\":1,"));
+	assert_json_text(before, "by", "user");
+	assert_json_text(before, "usage.0.user", "ann");
+	assert_json(before, "usage.0.sessions", "1");
+	assert_json(before, "usage.0.turns", "1");
 	BAD(THOLE_ENOENT, thole_runtime_delete(rt, "s", "bob", &error));
 	assert_string_equal(error.text, "no session s");
 	GOOD(thole_runtime_delete(rt, "s", "ann", &error));
@@ -117,8 +120,8 @@ static void described(void **state)
 	assert_int_equal(thole_session_state(s), THOLE_FINISHED);
 	GOOD(thole_session_wait(s, -1, &error));
 	GOOD(thole_runtime_session(rt, "s", NULL, &json, &error));
-	assert_non_null(strstr(json, "\"title\":\"A name\""));
-	assert_non_null(strstr(json, "\"metadata\":{\"n\":1}"));
+	assert_json_text(json, "title", "A name");
+	assert_json(json, "metadata", "{\"n\":1}");
 	thole_free(json);
 	GOOD(thole_session_message(s, "on", &error)); /* also while it runs */
 	GOOD(thole_runtime_describe(rt, "s", NULL, "Another", NULL, NULL, &error));
@@ -144,12 +147,12 @@ static void described(void **state)
 	assert_int_equal(thole_session_unwritten(NULL), 0);
 	thole_session_free(s);
 	GOOD(thole_runtime_session(rt, "s", NULL, &json, &error));
-	assert_non_null(strstr(json, "\"metadata\":{\"n\":2}"));
+	assert_json(json, "metadata", "{\"n\":2}");
 	thole_free(json);
 	GOOD(thole_runtime_describe(rt, "s", NULL, NULL, "{}", NULL, &error));
 	GOOD(thole_runtime_session(rt, "s", NULL, &json, &error));
-	assert_non_null(strstr(json, "\"title\":\"Another\""));
-	assert_non_null(strstr(json, "\"metadata\":{}"));
+	assert_json_text(json, "title", "Another");
+	assert_json(json, "metadata", "{}");
 	thole_free(json);
 	BAD(THOLE_ENOENT, thole_runtime_describe(rt, "s", "bob", "x", NULL, NULL, &error));
 	BAD(THOLE_ENOENT, thole_runtime_describe(rt, "t", NULL, "x", NULL, NULL, &error));
@@ -200,13 +203,15 @@ static void usage_asked(void **state)
 	}
 	json = usage(rt, NULL);
 	assert_non_null(strstr(json, "{\"by\":\"day\",\"usage\":[{\"day\":\"20"));
-	assert_non_null(strstr(json, "\"sessions\":3,\"turns\":3,"));
+	assert_json(json, "usage.0.sessions", "3");
+	assert_json(json, "usage.0.turns", "3");
 	thole_free(json);
 	json = usage(rt, (const char *[]){ "by", "day", "to", "2001-01-01", NULL });
 	assert_string_equal(json, "{\"by\":\"day\",\"usage\":[]}");
 	thole_free(json);
 	json = usage(rt, (const char *[]){ "by", "agent", "from", "2024-02-29", NULL });
-	assert_non_null(strstr(json, "[{\"agent\":\"a\",\"sessions\":3,"));
+	assert_json_text(json, "usage.0.agent", "a");
+	assert_json(json, "usage.0.sessions", "3");
 	thole_free(json);
 	json = usage(rt, (const char *[]){ "by", "session", "limit", "2", NULL });
 	assert_non_null(strstr(json, "\",\"user\":\"local\",\"agent\":\"a\",\"model\":\""));
@@ -217,7 +222,7 @@ static void usage_asked(void **state)
 	thole_free(json);
 	json = usage(rt, (const char *[]){ "by", "session", "after", cursor, NULL });
 	assert_int_equal(lines_of(json), 1);
-	assert_null(strstr(json, "\"next\""));
+	assert_json_lacks(json, "next");
 	thole_free(json);
 	json = usage(rt, (const char *[]){ "by", "session", "user", "ann", NULL });
 	assert_string_equal(json, "{\"by\":\"session\",\"usage\":[]}");

@@ -5,6 +5,7 @@
  * twice.
  */
 #include "delegate_rig.h"
+#include "json_says.h"
 
 #define TEAM(more, sub)                                                                       \
 	"{\"name\":\"a\",\"model\":\"gpt-5.4\"" more                                          \
@@ -215,8 +216,8 @@ static void budgets(void **unused)
 
 	(void)unused;
 	/* 285 were left to both and to their run. */
-	assert_non_null(strstr(data_of(w, child(w, 0), TH_EV_SESSION_CREATED), "\"tokens\":95"));
-	assert_non_null(strstr(data_of(w, child(w, 1), TH_EV_SESSION_CREATED), "\"tokens\":95"));
+	assert_json(data_of(w, child(w, 0), TH_EV_SESSION_CREATED), "agent.limits.tokens", "95");
+	assert_json(data_of(w, child(w, 1), TH_EV_SESSION_CREATED), "agent.limits.tokens", "95");
 	for (int i = 0; i < 9 && paper_request_of(w, "a1"); i++)
 		answer(w, "a1", DO("d", "look"));
 	assert_int_equal(paper_fold(w)->state, TH_STATE_LIMIT);

@@ -3,6 +3,7 @@
  * test_conversation.c - sessions whose history the provider has: what a request
  * holds, and what becomes of one whose answer is lost.
  */
+#include "json_says.h"
 #include "team_rig.h"
 
 #define IN_CONVERSATION "{\"name\":\"a\",\"settings\":{\"conversation\":\"conv_1\"}}"
@@ -40,8 +41,8 @@ static void test_a_conversation_gets_what_is_new(void **unused)
 	assert_true(sent(w, "\"conversation\":\"conv_1\""));
 	assert_true(sent(w, "\"store\":true"));
 	assert_true(sent(w, "my task"));
-	assert_non_null(strstr(w->log->list[2].data, "\"conversation\":\"conv_1\""));
-	assert_non_null(strstr(w->log->list[2].data, "\"items\":1"));
+	assert_json_text(w->log->list[2].data, "conversation", "conv_1");
+	assert_json(w->log->list[2].data, "items", "1");
 	answer(w, CALL("c1", "weather", "{}"));
 	assert_true(sent(w, "\"conversation\":\"conv_1\""));
 	assert_false(sent(w, "previous_response_id"));
@@ -124,7 +125,7 @@ static void test_a_refused_request_is_sent_again(void **unused)
 				     "{\"error\":{\"message\":\"no\"}}");
 		else
 			paper_lose(w, w->request, TH_FAILURE_CONNECT);
-		assert_non_null(strstr(last_data(w, TH_EV_MODEL_FAILED), "\"retry\":true"));
+		assert_json(last_data(w, TH_EV_MODEL_FAILED), "retry", "true");
 		paper_ring(w);
 		assert_true(w->request->open);
 		assert_string_equal(w->request->body, first);
@@ -143,7 +144,7 @@ static void test_a_locked_conversation(void **unused)
 	paper_refuse(w, w->request, 400,
 		     "{\"error\":{\"message\":\"busy\",\"type\":\"invalid_request_error\",\"code\":"
 		     "\"conversation_locked\"}}");
-	assert_non_null(strstr(last_data(w, TH_EV_MODEL_FAILED), "\"class\":\"overloaded\""));
+	assert_json_text(last_data(w, TH_EV_MODEL_FAILED), "class", "overloaded");
 	paper_ring(w);
 	assert_true(w->request->open);
 	paper_free(w);
@@ -230,7 +231,7 @@ static void test_a_conversation_in_the_background(void **unused)
 	assert_true(w->request->open);
 	paper_lose(w, w->request, TH_FAILURE_CUT);
 	assert_int_equal(paper_fold(w)->state, TH_STATE_RUNNING);
-	assert_non_null(strstr(last_data(w, TH_EV_MODEL_FAILED), "\"kept\":true"));
+	assert_json(last_data(w, TH_EV_MODEL_FAILED), "kept", "true");
 	paper_free(w);
 }
 

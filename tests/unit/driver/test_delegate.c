@@ -5,6 +5,7 @@
  * death at any commit begins nothing twice.
  */
 #include "delegate_rig.h"
+#include "json_says.h"
 
 #define TEAM(more, sub)                                                            \
 	"{\"name\":\"a\",\"model\":\"gpt-5.4\"" more                               \
@@ -35,15 +36,15 @@ static void an_agent_answers_a_call(void **unused)
 	assert_null(strstr(r->body, "my task"));
 	assert_non_null(strstr(r->body, "weather"));
 	assert_null(strstr(r->body, "\"ask\""));
-	assert_non_null(strstr(data_of(w, child(w, 0), TH_EV_SESSION_CREATED), "\"begins\":\"b\""));
-	assert_non_null(strstr(data_of(w, child(w, 0), TH_EV_SESSION_CREATED), "\"turns\":3"));
-	assert_non_null(strstr(data_of(w, child(w, 0), TH_EV_SESSION_CREATED), "\"user\":\"ada\""));
+	assert_json_text(data_of(w, child(w, 0), TH_EV_SESSION_CREATED), "begins", "b");
+	assert_json(data_of(w, child(w, 0), TH_EV_SESSION_CREATED), "agent.limits.turns", "3");
+	assert_json_text(data_of(w, child(w, 0), TH_EV_SESSION_CREATED), "user", "ada");
 	assert_non_null(strstr(data_of(w, "a1", TH_EV_DELEGATION_STARTED), child(w, 0)));
 	answer(w, child(w, 0), CALL("c9", "weather", "{}"));
 	assert_int_equal(w->local_runs, 1);
 	answer(w, child(w, 0), TEXT("it rains"));
-	assert_non_null(strstr(data_of(w, "a1", TH_EV_OUTCOME), "\"output\":\"it rains\""));
-	assert_non_null(strstr(data_of(w, "a1", TH_EV_OUTCOME), "\"status\":\"done\""));
+	assert_json_text(data_of(w, "a1", TH_EV_OUTCOME), "output", "it rains");
+	assert_json_text(data_of(w, "a1", TH_EV_OUTCOME), "status", "done");
 	/* What it took counts here; it is closed. */
 	assert_int_equal(paper_fold(w)->totals.tokens_in, 30);
 	assert_int_equal(paper_fold(w)->totals.turns, 1);
@@ -63,7 +64,7 @@ static void silence_is_answered_with_what_was_last(void **unused)
 	answer(w, "a1", ASK("c1"));
 	answer(w, child(w, 0), CALL("c9", "weather", "{}"));
 	answer(w, child(w, 0), "{\"type\":\"reasoning\",\"id\":\"r1\",\"summary\":[]}");
-	assert_non_null(strstr(data_of(w, "a1", TH_EV_OUTCOME), "\"output\":\"sunny\""));
+	assert_json_text(data_of(w, "a1", TH_EV_OUTCOME), "output", "sunny");
 	paper_free(w);
 }
 
@@ -76,14 +77,14 @@ static void a_failure_is_told_and_fails_nobody(void **unused)
 	answer(w, "a1", ASK("c1"));
 	answer(w, child(w, 0), CALL("c9", "weather", "{}"));
 	told = data_of(w, "a1", TH_EV_OUTCOME);
-	assert_non_null(strstr(told, "\"status\":\"failed\""));
+	assert_json_text(told, "status", "failed");
 	assert_non_null(strstr(told, "The agent b gave no answer (limit)"));
-	assert_non_null(strstr(data_of(w, "a1", TH_EV_DELEGATION_FINISHED), "\"state\":\"limit\""));
+	assert_json_text(data_of(w, "a1", TH_EV_DELEGATION_FINISHED), "state", "limit");
 	assert_int_equal(paper_fold(w)->state, TH_STATE_RUNNING);
 	/* A last turn without a call is within the limit. */
 	answer(w, "a1", ASK("c2"));
 	answer(w, child(w, 1), TEXT("quick"));
-	assert_non_null(strstr(data_of(w, "a1", TH_EV_OUTCOME), "\"output\":\"quick\""));
+	assert_json_text(data_of(w, "a1", TH_EV_OUTCOME), "output", "quick");
 	answer(w, "a1", ASK("c3"));
 	answer(w, child(w, 2), REFUSAL("I will not"));
 	told = data_of(w, "a1", TH_EV_OUTCOME);
@@ -107,8 +108,8 @@ static void two_work_side_by_side_and_share_what_is_left(void **unused)
 	assert_non_null(paper_request_of(w, child(w, 0)));
 	assert_non_null(paper_request_of(w, child(w, 1)));
 	for (size_t i = 0; i < 2; i++)
-		assert_non_null(
-		    strstr(data_of(w, child(w, i), TH_EV_SESSION_CREATED), "\"tokens\":500,"));
+		assert_json(data_of(w, child(w, i), TH_EV_SESSION_CREATED), "agent.limits.tokens",
+			    "500");
 	answer(w, child(w, 1), TEXT("two"));
 	assert_null(paper_request_of(w, "a1"));
 	answer(w, child(w, 0), TEXT("one"));
@@ -177,7 +178,7 @@ static void a_person_is_asked_through_the_parent(void **unused)
 	answer(w, child(w, 1), TEXT("two"));
 	assert_int_equal(paper_fold(w)->state, TH_STATE_WAITING);
 	assert_int_equal(w->rests, 1);
-	assert_non_null(strstr(data_of(w, "a1", TH_EV_DELEGATION_WAITS), "\"tool\":\"risky\""));
+	assert_json_text(data_of(w, "a1", TH_EV_DELEGATION_WAITS), "waits.0.tool", "risky");
 	assert_non_null(strstr(data_of(w, "a1", TH_EV_DELEGATION_WAITS), child(w, 0)));
 	assert_true(th_str_is(
 	    th_driver_waits(w->driver, w->h, TH_CALL_ASKED, nothing, NULL)->call_id, "c9"));
@@ -227,7 +228,7 @@ static void stop_and_pause_reach_who_works(void **unused)
 	    th_driver_set_state(w->driver, w->h, TH_STATE_PAUSED, TH_STR("held"), &err), TH_OK);
 	paper_settle(w);
 	assert_null(paper_request_of(w, child(w, 0)));
-	assert_non_null(strstr(data_of(w, child(w, 0), TH_EV_STATE_CHANGED), "\"to\":\"paused\""));
+	assert_json_text(data_of(w, child(w, 0), TH_EV_STATE_CHANGED), "to", "paused");
 	assert_int_equal(th_driver_resume(w->driver, w->h, &err), TH_OK);
 	paper_settle(w);
 	assert_non_null(paper_request_of(w, child(w, 0)));
@@ -235,7 +236,7 @@ static void stop_and_pause_reach_who_works(void **unused)
 	    th_driver_set_state(w->driver, w->h, TH_STATE_STOPPED, TH_STR("enough"), &err), TH_OK);
 	paper_settle(w);
 	assert_null(paper_request_of(w, child(w, 0)));
-	assert_non_null(strstr(data_of(w, child(w, 0), TH_EV_STATE_CHANGED), "\"to\":\"stopped\""));
+	assert_json_text(data_of(w, child(w, 0), TH_EV_STATE_CHANGED), "to", "stopped");
 	assert_non_null(strstr(data_of(w, "a1", TH_EV_OUTCOME), "gave no answer (stopped)"));
 	assert_int_equal(paper_fold(w)->state, TH_STATE_STOPPED);
 	paper_free(w);
@@ -251,7 +252,7 @@ static void stop_and_pause_reach_who_works(void **unused)
 	reopen(w, TEAM("", ""));
 	assert_int_equal(paper_fold(w)->state, TH_STATE_STOPPED);
 	assert_null(paper_request_of(w, child(w, 0)));
-	assert_non_null(strstr(data_of(w, child(w, 0), TH_EV_STATE_CHANGED), "\"to\":\"stopped\""));
+	assert_json_text(data_of(w, child(w, 0), TH_EV_STATE_CHANGED), "to", "stopped");
 	assert_int_equal(count_of(w, "a1", TH_EV_OUTCOME), 1);
 	paper_free(w);
 
@@ -265,7 +266,7 @@ static void stop_and_pause_reach_who_works(void **unused)
 	assert_int_equal(count_of(w, child(w, 0), TH_EV_STATE_CHANGED), 0);
 	reopen(w, TEAM("", ""));
 	assert_null(paper_request_of(w, child(w, 0)));
-	assert_non_null(strstr(data_of(w, child(w, 0), TH_EV_STATE_CHANGED), "\"to\":\"stopped\""));
+	assert_json_text(data_of(w, child(w, 0), TH_EV_STATE_CHANGED), "to", "stopped");
 	assert_int_equal(count_of(w, "a1", TH_EV_OUTCOME), 1);
 	paper_free(w);
 }
@@ -382,7 +383,7 @@ static void one_that_is_missing_is_not_begun_again(void **unused)
 	assert_int_equal(w->log_count, 1);
 	told = data_of(w, "a1", TH_EV_OUTCOME);
 	assert_non_null(told);
-	assert_non_null(strstr(told, "\"status\":\"unknown\""));
+	assert_json_text(told, "status", "unknown");
 	assert_non_null(strstr(told, "which was lost (this store does not have it)"));
 	assert_int_equal(count_of(w, "a1", TH_EV_DELEGATION_FINISHED), 0);
 	/* It is in doubt: the same is not asked for again just so. */
@@ -404,7 +405,7 @@ static void one_that_was_taken_is_unknown(void **unused)
 	answer(w, child(w, 0), CALL("c9", "weather", "{}"));
 	told = data_of(w, "a1", TH_EV_OUTCOME);
 	assert_non_null(told);
-	assert_non_null(strstr(told, "\"status\":\"unknown\""));
+	assert_json_text(told, "status", "unknown");
 	assert_int_equal(count_of(w, "a1", TH_EV_DELEGATION_FINISHED), 0);
 	assert_int_equal(paper_fold(w)->unresolved.count, 1);
 	assert_int_equal(th_driver_count(w->driver), 1);
@@ -430,7 +431,7 @@ static void one_that_is_held_is_waited_for(void **unused)
 	reopen(w, SELF);
 	answer(w, child(w, 1), TEXT("two"));
 	answer(w, child(w, 0), TEXT("one"));
-	assert_non_null(strstr(data_of(w, "a1", TH_EV_OUTCOME), "\"output\":\"one\""));
+	assert_json_text(data_of(w, "a1", TH_EV_OUTCOME), "output", "one");
 	paper_free(w);
 }
 

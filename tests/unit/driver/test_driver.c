@@ -4,7 +4,7 @@
  * the test says so, a model that answers what the test says, effects that are
  * counted.
  */
-#include "unit.h"
+#include "json_says.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -514,8 +514,8 @@ static void test_the_next_model_goes_on(void **unused)
 	assert_string_equal(kinds(w),
 			    "session_created message model_requested model_answered call intent "
 			    "outcome model_requested model_failed model_requested");
-	assert_non_null(strstr(w->log->list[8].data, "\"next\":\"chat:other\""));
-	assert_non_null(strstr(w->log->list[9].data, "\"model\":\"other\""));
+	assert_json_text(w->log->list[8].data, "next", "chat:other");
+	assert_json_text(w->log->list[9].data, "model", "other");
 	/* The same history in the words of the other wire. */
 	assert_int_equal(w->request->model_at, 1);
 	assert_non_null(strstr(w->request->body, "\"messages\":["));
@@ -554,18 +554,18 @@ static void test_extras_are_the_first_model_s(void **unused)
 	(void)unused;
 	agent.settings = &extra;
 	w = begin_with_fallback("hello");
-	assert_non_null(strstr(w->request->body, "\"parallel_tool_calls\":false"));
-	assert_non_null(strstr(w->request->body, "\"service_tier\":\"flex\""));
+	assert_json(w->request->body, "parallel_tool_calls", "false");
+	assert_json_text(w->request->body, "service_tier", "flex");
 	paper_refuse(w, w->request, 401, REFUSED);
 	assert_int_equal(w->request->model_at, 1);
-	assert_non_null(strstr(w->request->body, "\"parallel_tool_calls\":false"));
+	assert_json(w->request->body, "parallel_tool_calls", "false");
 	assert_null(strstr(w->request->body, "service_tier"));
 	answer_chat(w, "{\"content\":\"done\"}");
 	assert_int_equal(state(w), TH_STATE_FINISHED);
 	/* The next task is the first model's again. */
 	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("more"), NULL), TH_OK);
 	paper_settle(w);
-	assert_non_null(strstr(w->request->body, "\"service_tier\":\"flex\""));
+	assert_json_text(w->request->body, "service_tier", "flex");
 	end_with_fallback(w);
 	agent.settings = NULL;
 }
@@ -616,7 +616,7 @@ static void test_another_model_in_a_narrowed_history(void **unused)
 	assert_int_equal(w->request->model_at, 0);
 	assert_null(strstr(w->request->body, "tool_calls"));
 	assert_null(strstr(w->request->body, "\"hm\""));
-	assert_non_null(strstr(w->request->body, "\"type\":\"function_call\""));
+	assert_json_text(w->request->body, "input.type=function_call.name", "weather");
 	assert_non_null(strstr(w->request->body, "function_call_output"));
 	assert_non_null(strstr(w->request->body, "fair"));
 	agent.history_items = 0;
@@ -661,15 +661,15 @@ static void test_goes_on_from_the_last_answer(void **unused)
 	(void)unused;
 	agent.settings = &kept;
 	w = begin("hello");
-	assert_non_null(strstr(w->request->body, "\"store\":true"));
+	assert_json(w->request->body, "store", "true");
 	assert_null(strstr(w->request->body, "previous_response_id"));
 	answer(w, CALL("call_1", "weather", "{}"));
-	assert_non_null(strstr(w->request->body, "\"previous_response_id\":\"resp_1\""));
-	assert_non_null(strstr(w->request->body, "\"input\":[{\"type\":\"function_call_output\""));
+	assert_json_text(w->request->body, "previous_response_id", "resp_1");
+	assert_json_text(w->request->body, "input.0.type", "function_call_output");
 	assert_null(strstr(w->request->body, "hello"));
 	assert_non_null(strstr(w->request->body, "Be brief."));
-	assert_non_null(strstr(w->log->list[7].data, "\"previous\":\"resp_1\""));
-	assert_non_null(strstr(w->log->list[7].data, "\"items\":1"));
+	assert_json_text(w->log->list[7].data, "previous", "resp_1");
+	assert_json(w->log->list[7].data, "items", "1");
 	/* The same after a crash. */
 	before = strdup(w->request->body);
 	restart(w);
@@ -684,10 +684,10 @@ static void test_goes_on_from_the_last_answer(void **unused)
 	assert_null(strstr(w->request->body, "previous_response_id"));
 	assert_non_null(strstr(w->request->body, "hello"));
 	assert_non_null(strstr(w->request->body, "sunny"));
-	assert_non_null(strstr(w->log->list[9].data, "\"whole\":true"));
+	assert_json(w->log->list[9].data, "whole", "true");
 	/* From there it goes on as before. */
 	answer(w, CALL("call_2", "weather", "{}"));
-	assert_non_null(strstr(w->request->body, "\"previous_response_id\":\"resp_1\""));
+	assert_json_text(w->request->body, "previous_response_id", "resp_1");
 	assert_null(strstr(w->request->body, "call_1"));
 	agent.settings = NULL;
 	paper_free(w);
@@ -707,7 +707,7 @@ static void test_a_narrowed_history_is_sent_whole(void **unused)
 	answer(w, CALL("call_1", "weather", "{}"));
 	assert_null(strstr(w->request->body, "previous_response_id"));
 	assert_non_null(strstr(w->request->body, "hello"));
-	assert_null(strstr(w->log->list[7].data, "\"previous\""));
+	assert_json_lacks(w->log->list[7].data, "previous");
 	agent.settings = NULL;
 	agent.history_items = 0;
 	paper_free(w);
@@ -756,7 +756,8 @@ static void test_an_answer_in_the_background(void **unused)
 	struct paper *w = begin_background();
 
 	(void)unused;
-	assert_non_null(strstr(w->request->body, "\"store\":true,\"background\":true"));
+	assert_json(w->request->body, "store", "true");
+	assert_json(w->request->body, "background", "true");
 	assert_false(w->request->get);
 	say(w, UNDER_WAY("queued"));
 	assert_string_equal(kinds(w), "session_created message model_requested model_started");
@@ -790,7 +791,7 @@ static void test_an_answer_is_found_again(void **unused)
 	assert_true(w->request->get);
 	assert_string_equal(w->request->path, "/responses/resp_1");
 	paper_lose(w, w->request, TH_FAILURE_CUT);
-	assert_non_null(strstr(w->log->list[w->log->count - 1].data, "\"kept\":true"));
+	assert_json(w->log->list[w->log->count - 1].data, "kept", "true");
 	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("hurry"), &err), TH_OK);
 	paper_settle(w);
 	paper_ring(w);
@@ -826,7 +827,7 @@ static void test_an_answer_that_is_gone_is_asked_for_again(void **unused)
 	paper_ring(w);
 	say(w, "{\"id\":\"resp_1\",\"object\":\"response\",\"status\":\"failed\",\"output\":[],"
 	       "\"error\":{\"code\":\"server_error\",\"message\":\"oops\"}}");
-	assert_null(strstr(w->log->list[w->log->count - 1].data, "\"kept\""));
+	assert_json_lacks(w->log->list[w->log->count - 1].data, "kept");
 	paper_ring(w);
 	assert_false(w->request->get);
 	end_background(w);
@@ -843,7 +844,7 @@ static void test_a_stop_ends_the_answer(void **unused)
 			 TH_OK);
 	paper_settle(w);
 	assert_string_equal(w->ended, "/responses/resp_1/cancel");
-	assert_null(strstr(w->log->list[w->log->count - 1].data, "\"kept\""));
+	assert_json_lacks(w->log->list[w->log->count - 1].data, "kept");
 	end_background(w);
 }
 
@@ -883,7 +884,7 @@ static void test_a_stream_is_taken_up(void **unused)
 	assert_true(w->request->stream);
 	assert_string_equal(w->request->path, "/responses/resp_1?stream=true&starting_after=4");
 	say(w, ITEM(5) COMPLETED(6));
-	assert_non_null(strstr(paper_last(w->log, TH_EV_MODEL_ANSWERED), "\"text\":\"hi\""));
+	assert_json_text(paper_last(w->log, TH_EV_MODEL_ANSWERED), "items.0.content.0.text", "hi");
 	assert_int_equal(paper_count(w->log, TH_EV_MODEL_FAILED), 0);
 	assert_int_equal(paper_count(w->log, TH_EV_FINAL), 1);
 	end_background(w);
@@ -936,7 +937,7 @@ static void test_a_stream_that_fails(void **unused)
 		     "\"response\":{\"id\":\"resp_1\",\"status\":\"failed\",\"error\":"
 		     "{\"code\":\"server_error\",\"message\":\"oops\"}}"));
 	assert_int_equal(paper_count(w->log, TH_EV_MODEL_FAILED), 1);
-	assert_null(strstr(paper_last(w->log, TH_EV_MODEL_FAILED), "\"kept\""));
+	assert_json_lacks(paper_last(w->log, TH_EV_MODEL_FAILED), "kept");
 	end_background(w);
 }
 
@@ -1107,8 +1108,7 @@ static void test_unknown_comes_with_a_look(void **unused)
 	    strstr(w->request->body, "It may or may not have happened. It was not repeated."));
 	assert_non_null(strstr(w->request->body, "built.o 123"));
 	assert_null(strstr(w->request->body, "did not complete"));
-	assert_non_null(
-	    strstr(last_of(w, TH_EV_OUTCOME), "\"observation\":{\"tool\":\"list_dir\""));
+	assert_json_text(last_of(w, TH_EV_OUTCOME), "observation.tool", "list_dir");
 	assert_non_null(strstr(last_of(w, TH_EV_OUTCOME), "built.o 123"));
 	paper_free(w);
 }
@@ -1216,7 +1216,7 @@ static void test_parked_until_a_person_says(void **unused)
 	assert_true(w->request->open);
 	assert_non_null(strstr(w->request->body, "A person (ada) looked: it did not happen"));
 	assert_non_null(strstr(w->request->body, "no object file"));
-	assert_non_null(strstr(last_of(w, TH_EV_OUTCOME), "\"status\":\"not_started\""));
+	assert_json_text(last_of(w, TH_EV_OUTCOME), "status", "not_started");
 	assert_int_equal(w->runs, 2);
 	agent.unknown = TH_UNKNOWN_TELL;
 	paper_free(w);
@@ -1788,8 +1788,8 @@ static void test_a_shell_of_the_api(void **unused)
 	rows[0].spec.native = &native_shell;
 	agent.approve = (struct th_strs){ all, 1 };
 	w = begin_with_fallback("look");
-	assert_non_null(strstr(w->request->body, "{\"type\":\"shell\",\"environment\":{\"type\":"
-						 "\"local\"}}"));
+	assert_json(w->request->body, "tools.type=shell",
+		    "{\"type\":\"shell\",\"environment\":{\"type\":\"local\"}}");
 	answer(w, SHELL_CALL("s1"));
 	assert_int_equal(state(w), TH_STATE_WAITING); /* an approval like any other */
 	restart(w);
@@ -1806,12 +1806,13 @@ static void test_a_shell_of_the_api(void **unused)
 	th_driver_tool_done(w->driver, w->effects[0].ticket, &r);
 	paper_settle(w);
 	/* What came goes back, but for who made it; the result has the API's form. */
-	assert_non_null(strstr(w->request->body, "{\"type\":\"shell_call\",\"id\":\"sh_s1\","));
+	assert_json_text(w->request->body, "input.type=shell_call.id", "sh_s1");
 	assert_null(strstr(w->request->body, "created_by"));
-	assert_non_null(strstr(w->request->body,
-			       "{\"type\":\"shell_call_output\",\"call_id\":\"s1\",\"output\":"
-			       "[{\"stdout\":\"abcd\",\"stderr\":\"\",\"outcome\":{\"type\":"
-			       "\"exit\",\"exit_code\":2}}],\"max_output_length\":4}"));
+	assert_json_text(w->request->body, "input.type=shell_call_output.call_id", "s1");
+	assert_json(w->request->body, "input.type=shell_call_output.output",
+		    "[{\"stdout\":\"abcd\",\"stderr\":\"\",\"outcome\":{\"type\":\"exit\",\"exit_"
+		    "code\":2}}]");
+	assert_json(w->request->body, "input.type=shell_call_output.max_output_length", "4");
 	before = strdup(w->request->body);
 	restart(w);
 	assert_string_equal(w->request->body, before);
@@ -1819,9 +1820,9 @@ static void test_a_shell_of_the_api(void **unused)
 	/* Another wire's model sees a function's call, and what was said of it. */
 	paper_refuse(w, w->request, 401, REFUSED);
 	assert_int_equal(w->request->model_at, 1);
-	assert_non_null(strstr(w->request->body,
-			       "\"name\":\"shell\",\"arguments\":\"{\\\"command\\\":"
-			       "\\\"ls\\\\npwd\\\"}\""));
+	assert_json_text(w->request->body, "messages.2.tool_calls.0.function.name", "shell");
+	assert_json_text(w->request->body, "messages.2.tool_calls.0.function.arguments",
+			 "{\"command\":\"ls\\npwd\"}");
 	assert_non_null(strstr(w->request->body, "\"$ ls\""));
 	assert_null(strstr(w->request->body, "\"type\":\"shell\""));
 	rows[0].spec.native = NULL;
@@ -1885,27 +1886,24 @@ static void test_a_provider_asks_for_its_server(void **unused)
 	assert_int_equal(w->runs, 1);
 	tool_done(w, 0, TH_OUTCOME_DONE, "\"ok\"");
 	assert_non_null(strstr(w->request->body, MCP("m1", "do")));
-	assert_non_null(strstr(w->request->body,
-			       "{\"type\":\"mcp_approval_response\","
-			       "\"approval_request_id\":\"m1\",\"approve\":true}"));
-	assert_non_null(strstr(w->request->body, "\"approval_request_id\":\"m2\",\"approve\":false,"
-						 "\"reason\":\"nope\"}"));
+	assert_json(w->request->body, "input.approval_request_id=m1.approve", "true");
+	assert_json(w->request->body, "input.approval_request_id=m2.approve", "false");
+	assert_json_text(w->request->body, "input.approval_request_id=m2.reason", "nope");
 	assert_int_equal(strstr(kinds(w), "intent") == strstr(kinds(w), "intent outcome"), 1);
 	/* For good: of that tool, not of the server. */
 	answer(w, MCP("m3", "do"));
 	assert_true(w->request->open);
-	assert_non_null(
-	    strstr(w->request->body, "\"approval_request_id\":\"m3\",\"approve\":true}"));
+	assert_json(w->request->body, "input.approval_request_id=m3.approve", "true");
 	answer(w, MCP("m4", "look"));
 	assert_int_equal(state(w), TH_STATE_WAITING);
 	decide_mcp(w, "m4", false, false, "");
-	assert_non_null(
-	    strstr(w->request->body, "\"approval_request_id\":\"m4\",\"approve\":false}"));
+	assert_json(w->request->body, "input.approval_request_id=m4.approve", "false");
 	/* A server that the agent does not have. */
 	agent.hosted_tools = TH_STR("[]");
 	answer(w, MCP("m5", "do"));
 	assert_true(w->request->open);
-	assert_non_null(strstr(w->request->body, "\"reason\":\"MCP server label srv not found\"}"));
+	assert_json_text(w->request->body, "input.approval_request_id=m5.reason",
+			 "MCP server label srv not found");
 	agent.hosted_tools = (struct th_str){ 0 };
 	paper_free(w);
 }
@@ -1927,10 +1925,9 @@ static void test_a_rule_answers_for_a_server(void **unused)
 	w = begin("do it");
 	answer(w, MCP("m1", "do") "," MCP("m2", "rm"));
 	assert_true(w->request->open);
-	assert_non_null(
-	    strstr(w->request->body, "\"approval_request_id\":\"m1\",\"approve\":true}"));
-	assert_non_null(strstr(w->request->body, "\"approval_request_id\":\"m2\",\"approve\":false,"
-						 "\"reason\":\"not that one\"}"));
+	assert_json(w->request->body, "input.approval_request_id=m1.approve", "true");
+	assert_json(w->request->body, "input.approval_request_id=m2.approve", "false");
+	assert_json_text(w->request->body, "input.approval_request_id=m2.reason", "not that one");
 	agent.hosted_tools = (struct th_str){ 0 };
 	agent.rules = (struct th_objects){ 0 };
 	paper_free(w);

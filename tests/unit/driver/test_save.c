@@ -4,6 +4,7 @@
  * begins with (session_input), what replaces a history that is too long
  * (compact), and what a guardrail that trips leaves.
  */
+#include "json_says.h"
 #include "team_rig.h"
 
 #include "transcript/transcript.h"
@@ -51,7 +52,7 @@ static void test_what_a_task_begins_with(void **unused)
 	assert_true(sent(w, "note") && sent(w, "two"));
 	assert_false(sent(w, "one") || sent(w, "fine") || sent(w, "sunny"));
 	/* It is named in the log where it is as it was, else written there. */
-	assert_non_null(strstr(last_data(w, TH_EV_CODE), "\"use\":\"session_input\""));
+	assert_json_text(last_data(w, TH_EV_CODE), "use", "session_input");
 	assert_non_null(strstr(last_data(w, TH_EV_CODE), MESSAGE("note") ",["));
 	restart(w, JOINS);
 	assert_int_equal(script.ask_count, 0);
@@ -164,8 +165,8 @@ static void test_a_history_that_is_too_long(void **unused)
 	assert_true(w->request->open);
 	assert_true(sent(w, "in short"));
 	assert_false(sent(w, "one") || sent(w, "function_call"));
-	assert_non_null(strstr(last_data(w, TH_EV_CONDENSATION), "\"items\":1"));
-	assert_non_null(strstr(last_data(w, TH_EV_CONDENSATION), "\"name\":\"shrink\""));
+	assert_json(last_data(w, TH_EV_CONDENSATION), "items", "1");
+	assert_json_text(last_data(w, TH_EV_CONDENSATION), "name", "shrink");
 	assert_int_equal(paper_fold(w)->items, 1);
 	restart(w, compacts);
 	assert_int_equal(script.ask_count, 0);
@@ -197,7 +198,7 @@ static void test_a_condenser(void **unused)
 	answer(w, CALL("c3", "weather", "{}")); /* 7 */
 	assert_true(sent(w, "one") && sent(w, "4 earlier items") && sent(w, "c3"));
 	assert_false(sent(w, "c1") || sent(w, "c2"));
-	assert_non_null(strstr(last_data(w, TH_EV_CONDENSATION), "\"name\":\"recent\""));
+	assert_json_text(last_data(w, TH_EV_CONDENSATION), "name", "recent");
 	assert_int_equal(paper_fold(w)->items, 4);
 	assert_int_equal(script.ask_count, 0);
 	restart(w, agent);
@@ -208,7 +209,7 @@ static void test_a_condenser(void **unused)
 	answer(w, TEXT("over"));
 	say(w, "two");
 	assert_true(sent(w, "one") && sent(w, "two") && sent(w, "6 earlier items"));
-	assert_non_null(strstr(last_data(w, TH_EV_CONDENSATION), "\"left_out\":6"));
+	assert_json(last_data(w, TH_EV_CONDENSATION), "left_out", "6");
 	assert_false(sent(w, "4 earlier items") || sent(w, "c3"));
 	assert_false(w->early);
 	paper_free(w);

@@ -5,6 +5,7 @@
  * commit begins nothing twice.
  */
 #include "delegate_rig.h"
+#include "json_says.h"
 
 #define TASKS(more, sub)                                                                      \
 	"{\"name\":\"a\",\"model\":\"gpt-5.4\"" more                                          \
@@ -46,11 +47,12 @@ static void a_call_names_its_agent(void **unused)
 	struct paper *w = begin(TASKS("", ""));
 
 	(void)unused;
-	assert_non_null(strstr(paper_request_of(w, "a1")->body, "\"enum\":[\"b\",\"c\"]"));
+	assert_json(paper_request_of(w, "a1")->body,
+		    "tools.name=task.parameters.properties.subagent_type.enum", "[\"b\",\"c\"]");
 	answer(w, "a1", TASK("c1", "one") "," TASK_OF("c2", "c", "two"));
-	assert_non_null(strstr(data_of(w, child(w, 0), TH_EV_SESSION_CREATED), "\"begins\":\"b\""));
-	assert_non_null(strstr(data_of(w, child(w, 1), TH_EV_SESSION_CREATED), "\"begins\":\"c\""));
-	assert_non_null(strstr(data_of(w, child(w, 1), TH_EV_MESSAGE), "\"content\":\"two\""));
+	assert_json_text(data_of(w, child(w, 0), TH_EV_SESSION_CREATED), "begins", "b");
+	assert_json_text(data_of(w, child(w, 1), TH_EV_SESSION_CREATED), "begins", "c");
+	assert_json_text(data_of(w, child(w, 1), TH_EV_MESSAGE), "content", "two");
 	answer(w, child(w, 0), TEXT("1"));
 	answer(w, child(w, 1), TEXT("2"));
 	assert_non_null(strstr(data_of(w, "a1", TH_EV_OUTCOME), " is completed"));
@@ -78,9 +80,8 @@ static void an_earlier_task_goes_on(void **unused)
 	assert_non_null(strstr(paper_request_of(w, child(w, 0))->body, "go on"));
 	answer(w, child(w, 0), TEXT("the second"));
 	assert_non_null(strstr(data_of(w, "a1", TH_EV_OUTCOME), "the second"));
-	assert_non_null(strstr(data_of(w, "a1", TH_EV_DELEGATION_FINISHED), "\"turns\":1,"));
-	assert_non_null(
-	    strstr(data_of(w, "a1", TH_EV_DELEGATION_STARTED), "\"before\":{\"turns\":1,"));
+	assert_json(data_of(w, "a1", TH_EV_DELEGATION_FINISHED), "turns", "1");
+	assert_json(data_of(w, "a1", TH_EV_DELEGATION_STARTED), "before.turns", "1");
 	assert_int_equal(used(w), 4 * 15); /* each answer once */
 	answer(w, "a1", TEXT("over"));
 	assert_int_equal(paper_fold(w)->state, TH_STATE_FINISHED);
@@ -148,7 +149,7 @@ static void budgets_of_their_own(void **unused)
 
 	(void)unused;
 	answer(w, "a1", TASK("c1", "one"));
-	assert_non_null(strstr(data_of(w, child(w, 0), TH_EV_SESSION_CREATED), "\"tokens\":20"));
+	assert_json(data_of(w, child(w, 0), TH_EV_SESSION_CREATED), "agent.limits.tokens", "20");
 	answer(w, child(w, 0), CALL("w1", "weather", "{}"));
 	assert_non_null(strstr(data_of(w, "a1", TH_EV_OUTCOME), "(limit)"));
 	assert_non_null(strstr(data_of(w, "a1", TH_EV_OUTCOME), "has failed; it can be resumed"));

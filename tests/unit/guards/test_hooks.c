@@ -3,6 +3,7 @@
  * test_hooks.c - who watches a run and when, who decides in a person's place,
  * and what nobody wants to know any more.
  */
+#include "json_says.h"
 #include "team_rig.h"
 
 #include "script/callbacks.h"
@@ -68,24 +69,32 @@ static void test_hooks_are_told_in_order(void **unused)
 	(void)unused;
 	script.says[TH_ASK_HOOK] = "null";
 	paper_settle(w);
-	assert_non_null(strstr(script.asks[2].input, "\"agent\":\"a\",\"session\":\"a1\",\"hook\":"
-						     "\"llm_start\",\"seq\":3,\"turn\":1"));
+	assert_json_text(script.asks[2].input, "agent", "a");
+	assert_json_text(script.asks[2].input, "session", "a1");
+	assert_json_text(script.asks[2].input, "hook", "llm_start");
+	assert_json(script.asks[2].input, "seq", "3");
+	assert_json(script.asks[2].input, "turn", "1");
 	assert_string_equal(told(), "r.start a.start r.ask a.ask");
 	answer(w, CALL("c1", "weather", "{}"));
-	assert_non_null(strstr(script.asks[0].input, "\"items\":[{\"type\":\"function_call\""));
-	assert_non_null(strstr(script.asks[2].input, "\"tool\":\"weather\",\"call_id\":\"c1\","
-						     "\"arguments\":{},\"class\":\"W\""));
-	assert_non_null(strstr(script.asks[4].input, "\"tool\":\"weather\",\"call_id\":\"c1\","
-						     "\"arguments\":{},\"status\":\"done\","
-						     "\"output\":\"sunny\""));
+	assert_json_text(script.asks[0].input, "items.0.type", "function_call");
+	assert_json_text(script.asks[2].input, "tool", "weather");
+	assert_json_text(script.asks[2].input, "call_id", "c1");
+	assert_json(script.asks[2].input, "arguments", "{}");
+	assert_json_text(script.asks[2].input, "class", "W");
+	assert_json_text(script.asks[4].input, "tool", "weather");
+	assert_json_text(script.asks[4].input, "call_id", "c1");
+	assert_json(script.asks[4].input, "arguments", "{}");
+	assert_json_text(script.asks[4].input, "status", "done");
+	assert_json_text(script.asks[4].input, "output", "sunny");
 	assert_string_equal(told(),
 			    "r.answer a.answer r.tool a.tool r.result a.result r.ask a.ask");
 	/* No agent_end of the one that hands over, and no hook of a tool for that. */
 	answer(w, CALL("c2", "transfer_to_b", "{}"));
-	assert_non_null(strstr(script.asks[2].input, "\"from\":\"a\",\"to\":\"b\""));
+	assert_json_text(script.asks[2].input, "from", "a");
+	assert_json_text(script.asks[2].input, "to", "b");
 	assert_string_equal(told(), "r.answer a.answer r.over a.over r.start b.start r.ask b.ask");
 	answer(w, TEXT("bye"));
-	assert_non_null(strstr(script.asks[2].input, "\"output\":\"bye\""));
+	assert_json_text(script.asks[2].input, "output", "bye");
 	assert_string_equal(told(), "r.answer b.answer r.end b.end");
 	/* The next task begins with the agent that speaks. */
 	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("more"), &err), TH_OK);
@@ -132,9 +141,8 @@ static void test_a_handoff_with_parameters(void **unused)
 	assert_string_equal(told(), "");
 	answer(w, CALL("c2", "transfer_to_b", "{\\\"reason\\\":\\\"money\\\"}"));
 	assert_int_equal(paper_fold(w)->agent, 1);
-	assert_non_null(
-	    strstr(last_data(w, TH_EV_HANDOFF), "\"arguments\":{\"reason\":\"money\"}"));
-	assert_non_null(strstr(script.asks[0].input, "\"arguments\":{\"reason\":\"money\"}"));
+	assert_json(last_data(w, TH_EV_HANDOFF), "arguments", "{\"reason\":\"money\"}");
+	assert_json(script.asks[0].input, "arguments", "{\"reason\":\"money\"}");
 	restart(w, agents);
 	assert_true(w->request->open);
 	assert_int_equal(paper_fold(w)->agent, 1);
@@ -211,10 +219,11 @@ static void test_hooks_beside_guardrails(void **unused)
 	code_says(w, 1, false, "{\"message\":\"cloudy\"}");
 	assert_string_equal(told(), "after2");
 	code_says(w, 0, false, "null");
-	assert_non_null(strstr(script.asks[0].input, "\"status\":\"done\",\"output\":\"cloudy\""));
+	assert_json_text(script.asks[0].input, "status", "done");
+	assert_json_text(script.asks[0].input, "output", "cloudy");
 	assert_string_equal(told(), "result ask");
 	answer(w, TEXT("done"));
-	assert_non_null(strstr(script.asks[1].input, "\"output\":\"done\""));
+	assert_json_text(script.asks[1].input, "output", "done");
 	assert_string_equal(told(), "answer end out");
 	code_says(w, 2, false, "null");
 	assert_int_equal(paper_fold(w)->state, TH_STATE_FINISHED);
@@ -256,10 +265,10 @@ static void test_a_result_is_at_hand(void **unused)
 	code_says(w, 6, false, "null");
 	code_says(w, 7, false, "null");
 	code_says(w, 8, false, "{\"message\":\"windy\"}");
-	assert_non_null(strstr(script.asks[9].input, "\"call_id\":\"c1\""));
-	assert_non_null(strstr(script.asks[9].input, "\"output\":\"cloudy\""));
-	assert_non_null(strstr(script.asks[10].input, "\"call_id\":\"c2\""));
-	assert_non_null(strstr(script.asks[10].input, "\"output\":\"windy\""));
+	assert_json_text(script.asks[9].input, "call_id", "c1");
+	assert_json_text(script.asks[9].input, "output", "cloudy");
+	assert_json_text(script.asks[10].input, "call_id", "c2");
+	assert_json_text(script.asks[10].input, "output", "windy");
 	assert_int_equal(w->reads, reads + 1); /* for the history, which tells something else now */
 	assert_string_equal(told(), "answer before before tool tool after1 after1 "
 				    "after2 after2 result result ask");
@@ -276,7 +285,8 @@ static void test_a_result_is_at_hand(void **unused)
 	restart(w, HOOKED_GUARDS);
 	assert_string_equal(told(), "after2");
 	code_says(w, 0, false, "null");
-	assert_non_null(strstr(script.asks[0].input, "\"status\":\"done\",\"output\":\"cloudy\""));
+	assert_json_text(script.asks[0].input, "status", "done");
+	assert_json_text(script.asks[0].input, "output", "cloudy");
 	assert_string_equal(told(), "result start ask");
 	script.cancels = 0;
 	paper_free(w);
@@ -303,7 +313,7 @@ static void test_a_hook_that_fails_is_noted(void **unused)
 	paper_settle(w);
 	assert_string_equal(paper_kinds(w, 2), "model_requested code");
 	assert_true(w->request->open);
-	assert_non_null(strstr(w->log->list[3].data, "\"answer\":\"hear, hear\""));
+	assert_json_text(w->log->list[3].data, "answer", "hear, hear");
 	paper_free(w);
 
 	/* Nobody of that name is nobody who watches. */
@@ -339,7 +349,7 @@ static void test_a_hook_may_end_the_run(void **unused)
 	answer(w, CALL("c1", "weather", "{}"));
 	assert_int_equal(w->local_runs, 0);
 	assert_string_equal(paper_kinds(w, 4), "call intent code outcome error");
-	assert_non_null(strstr(w->log->list[7].data, "\"status\":\"not_started\""));
+	assert_json_text(w->log->list[7].data, "status", "not_started");
 	assert_int_equal(paper_fold(w)->state, TH_STATE_FAILED);
 	paper_free(w);
 
@@ -431,8 +441,8 @@ static void test_code_decides_before_a_person(void **unused)
 	assert_string_equal(paper_kinds(w, w->log->count - 5),
 			    "approval_requested approval_decided intent outcome model_requested");
 	assert_string_equal(w->log->list[w->log->count - 4].call, "c1");
-	assert_non_null(
-	    strstr(w->log->list[w->log->count - 4].data, "\"approve\":true,\"by\":\"judge\""));
+	assert_json(w->log->list[w->log->count - 4].data, "approve", "true");
+	assert_json_text(w->log->list[w->log->count - 4].data, "by", "judge");
 	answer(w, CALL("c2", "weather", "{}"));
 	code_says(w, 2, false, "{\"approve\":false,\"message\":\"not twice\"}");
 	assert_int_equal(w->local_runs, 1);

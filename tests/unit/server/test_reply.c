@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "unit.h"
+#include "json_says.h"
 
 static void feed(struct th_reply *r, const char *kind, const char *call, const char *data)
 {
@@ -35,7 +35,7 @@ static void test_message(void **state)
 	th_reply_text(&r, &text);
 	assert_string_equal(text.ptr, "Hi you");
 	assert_int_equal(r.tokens_in + r.tokens_out + r.tokens_cached + r.tokens_reasoning, 13);
-	assert_non_null(strstr(r.items[1].json, "\"annotations\":[]"));
+	assert_json(r.items[1].json, "content.0.annotations", "[]");
 	th_reply_deinit(&r);
 }
 
@@ -61,8 +61,8 @@ static void test_calls(void **state)
 	feed(&r, "outcome", "c2", "{\"status\":\"done\",\"output\":\"made\"}");
 	assert_int_equal(r.status, TH_REPLY_PARKED);
 	assert_int_equal(r.count, 2);
-	assert_non_null(strstr(r.items[1].json, "\"mcp_call\""));
-	assert_non_null(strstr(r.items[1].json, "\"output\":\"made\""));
+	assert_json_text(r.items[1].json, "type", "mcp_call");
+	assert_json_text(r.items[1].json, "output", "made");
 	assert_int_equal(r.open_count, 1);
 	assert_string_equal(r.open[0].call_id, "c1");
 	th_reply_deinit(&r);

@@ -3,7 +3,7 @@
  * test_ground.c - a composed model in a world of paper: what is asked of the
  * grounder, when, and what becomes of its answers.
  */
-#include "unit.h"
+#include "json_says.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,7 +179,9 @@ static void test_a_click_waits_for_its_place(void **unused)
 	point(w, 0, "(630, 392)");
 	assert_int_equal(acts(w), 1);
 	assert_non_null(strstr(w->effect->arguments, "\"x\":640,\"y\":400"));
-	assert_non_null(strstr(last_of(w, TH_EV_CALL), "\"requests\":1,\"input\":7,\"output\":3"));
+	assert_json(last_of(w, TH_EV_CALL), "grounding.requests", "1");
+	assert_json(last_of(w, TH_EV_CALL), "grounding.input", "7");
+	assert_json(last_of(w, TH_EV_CALL), "grounding.output", "3");
 	tool_done(w);
 	assert_int_equal(open_count(w, false), 1);
 	paper_free(w);
@@ -274,7 +276,7 @@ static void test_what_was_found_on_a_picture_is_known(void **unused)
 	assert_int_equal(open_count(w, true), 0);
 	assert_int_equal(acts(w), 2);
 	assert_non_null(strstr(w->effect->arguments, "\"x\":640,\"y\":400"));
-	assert_non_null(strstr(last_of(w, TH_EV_CALL), "\"requests\":0"));
+	assert_json(last_of(w, TH_EV_CALL), "grounding.requests", "0");
 	paper_free(w);
 }
 
@@ -316,7 +318,7 @@ static void test_a_refusal_is_told_and_overload_is_tried_again(void **unused)
 	assert_int_equal(acts(w), 0);
 	assert_int_equal(open_count(w, false), 1);
 	assert_non_null(strstr(open_request(w, false, 0)->body, "not today"));
-	assert_non_null(strstr(last_of(w, TH_EV_CALL), "\"requests\":2"));
+	assert_json(last_of(w, TH_EV_CALL), "grounding.requests", "2");
 	/* The session has a line for it, which a replay makes anew. */
 	assert_int_equal(side_of(w)->requests, 2);
 	restart(w);
