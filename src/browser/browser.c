@@ -101,7 +101,7 @@ static enum th_code begin(struct th_browser *b, const struct th_computer_options
 	if (code || (code = th_image_check(b->size, err)) || (code = th_browser_start(b, o, err)) ||
 	    (code = th_browser_tabs_begin(b, err)))
 		return code;
-	/* A page that cannot be opened is seen by whoever looks. */
+	/* If the page cannot be opened, the first picture shows it. */
 	struct th_err why;
 	if (b->own.start_url.len > 0)
 		code = th_browser_open(b, b->own.start_url, &why);

@@ -20,9 +20,9 @@
  *	files.c     downloads, uploads, long texts: files of the workspace
  *	window.c    the row of the same in a window on a desktop
  *
- * All block, in one thread.  A page that does not answer is TH_EIO and costs
- * only its tab; a browser that is gone is TH_ECONN and ends the computer.
- * What pages say is hostile: bounded where it is kept, cleaned where it is told.
+ * All functions block, in one thread.  A page that does not answer is TH_EIO and costs only its
+ * tab; a browser that has ended is TH_ECONN and ends the computer.  What pages say is hostile: its
+ * size is limited where it is stored, and it is cleaned where it is shown.
  */
 #ifndef TH_BROWSER_BROWSER_H
 #define TH_BROWSER_BROWSER_H
@@ -38,7 +38,7 @@
 #define TH_BROWSER_NOBODY 65534 /* as root: whom it runs as when nobody is named */
 #define TH_BROWSER_ID_SIZE 40   /* ids of targets, sessions and frames: 32 hex digits */
 
-/* A page that goes on to others by itself, as many as this in so long, is stopped. */
+/* A page that navigates by itself more often than this, in this time, is stopped. */
 #define TH_BROWSER_HOPS_MAX 20
 #define TH_BROWSER_HOPS_MS 10000
 
@@ -56,13 +56,13 @@ struct th_browser_tab {
 	char url[TH_BROWSER_URL_MAX + 1], title[TH_BROWSER_TITLE_MAX + 1];
 	bool loading, crashed;
 	char crash[48];     /* how */
-	uint64_t loads;     /* signs that its main frame goes somewhere, so far */
-	uint64_t documents; /* that came, so far */
-	unsigned hops;      /* of these, since an action, or in TH_BROWSER_HOPS_MS */
+	uint64_t loads;     /* counts signs that its main frame navigates */
+	uint64_t documents; /* counts documents of its main frame */
+	unsigned hops;      /* documents since an action, or in TH_BROWSER_HOPS_MS */
 	int64_t hops_since_us;
-	bool going;                 /* we ask for another page: what it did before counts no more */
-	bool spun;                  /* it went on without an end, and was stopped; not yet told */
-	uint64_t requests, answers; /* of its pages; those that are under way are the difference */
+	bool going;                 /* we navigate: what the page did before does not count */
+	bool spun;                  /* it was stopped for its hops; not yet reported */
+	uint64_t requests, answers; /* of its pages; the difference is under way */
 	struct th_browser_chooser {
 		bool open, many;
 		int64_t node; /* the input that asked for files */
@@ -75,16 +75,16 @@ struct th_browser_tab {
 struct th_browser_session {
 	char id[TH_BROWSER_ID_SIZE], parent[TH_BROWSER_ID_SIZE], target[TH_BROWSER_ID_SIZE];
 	int32_t tab;   /* its number */
-	int32_t space; /* of the numbers of its nodes: another one for each document */
+	int32_t space; /* its node ids are valid in this one; each document has a new one */
 };
 
 #define TH_BROWSER_LOG_LINES 100
 
-/* The last lines of what scripts logged, or of what was requested. */
+/* The last lines of the console, or of the network. */
 struct th_browser_log {
 	char lines[TH_BROWSER_LOG_LINES][TH_BROWSER_LOG_LINE_MAX + 1];
-	uint64_t count; /* all that came */
-	uint64_t told;  /* of these, when a call began */
+	uint64_t count; /* lines so far */
+	uint64_t told;  /* count when the call began */
 };
 
 struct th_browser_download {
@@ -114,18 +114,18 @@ struct th_browser {
 	struct th_json_doc *own_doc;
 	struct th_size size;
 	int interrupt_fd;
-	struct th_computer *screen; /* a desktop that has it as a window; NULL: it has none */
-	int screen_fd; /* of that one, which is served while the browser is waited for; else -1 */
+	struct th_computer *screen; /* the desktop with its window; NULL: it has no window */
+	int screen_fd; /* of `screen`, which is served while we wait for the browser; else -1 */
 
 	/* process.c */
 	struct th_loop *loop;
 	struct th_sandbox_plan *plan;
 	struct th_child *child;
 	const char *state_dir; /* of the desktop */
-	int conn;              /* holds it where a desktop started it; else -1 */
+	int conn;              /* closing it ends a browser that a desktop started; else -1 */
 	const char *profile;   /* folder; others may write in it: opened beneath profile_fd */
 	int profile_fd;
-	bool own_profile;  /* made by us, and removed */
+	bool own_profile;  /* we made it, and remove it */
 	int in_fd, out_fd; /* from it, to it */
 	bool proxied;      /* its network is a list of hosts */
 	bool contained;    /* by its own sandbox as well as by ours */
@@ -147,14 +147,14 @@ struct th_browser {
 	size_t tab_count;
 	struct th_browser_session sessions[TH_BROWSER_SESSIONS_MAX];
 	size_t session_count;
-	int32_t active; /* number of the tab that is looked at; 0: none */
+	int32_t active; /* number of the current tab; 0: none */
 	int32_t last_tab;
 	unsigned crashes;
-	uint64_t drawn; /* times that the active tab was drawn */
+	uint64_t drawn; /* counts frames of the current tab */
 
 	/* see.c */
 	struct th_pixels pixels; /* of the last picture; free() */
-	struct th_buf shot;      /* as it came */
+	struct th_buf shot;      /* the PNG from the browser */
 	struct th_digest shot_digest;
 	uint64_t frame_id, seen_drawn, marked_drawn;
 	struct th_png *png;
@@ -167,12 +167,12 @@ struct th_browser {
 	unsigned buttons; /* bit per enum th_button */
 	uint32_t keys_down[TH_CHORD_KEYS_MAX * 4];
 	size_t keys_down_count;
-	bool drag_came; /* the page began a drag of its own: data in drag_doc */
+	bool drag_came; /* the page began a drag of data, which is in drag_doc */
 	struct th_json_doc *drag_doc;
 
 	/* page.c */
 	struct th_page_refs refs;
-	struct th_page *page, *shown; /* the newest snapshot, and what the model knows */
+	struct th_page *page, *shown; /* the newest snapshot, and the last one that the model saw */
 	int32_t shown_tab;
 	uint64_t shown_document;
 	int32_t last_space;
@@ -192,13 +192,13 @@ struct th_browser {
 	/* steps.c */
 	bool in_call;
 	uint64_t call_drawn;
-	bool acted, moved; /* in this call: something was done; the page is to be shown whole */
+	bool acted, moved; /* in this call: there was an action; the whole page is to be shown */
 	int32_t last_tab_told;
 
 	struct th_buf notice;
 };
 
-/* As a window of a desktop that was opened with the same options; ended by th_browser_free. */
+/* `screen`: a desktop, opened with the same options, that gets the window; NULL: no window. */
 TH_NODISCARD enum th_code th_browser_new(struct th_computer *screen,
 					 const struct th_computer_options *options,
 					 struct th_browser **ret, struct th_err *err);
@@ -218,28 +218,28 @@ TH_NODISCARD enum th_code th_browser_profile(struct th_arena *a,
 					     struct th_err *err);
 TH_NODISCARD enum th_code th_browser_start(struct th_browser *b,
 					   const struct th_computer_options *o, struct th_err *err);
-void th_browser_end(struct th_browser *b); /* with all that it started */
+void th_browser_end(struct th_browser *b); /* and all processes that it started */
 
 /* ---- wire ---- */
 
 /*
- * begin, the parameters as members, then one of:
- *   post   nobody waits for its answer
- *   call   waits; *ret_result is borrowed until the next call, NULL where a
- *          dialog opened meanwhile, which keeps the page from answering
- * TH_EIO: the page hangs, or says that it cannot, with a sentence.  TH_EBUSY: a dialog is open.
+ * A command: begin, then its parameters as members, then one of
+ *   post   sends it and does not wait for the answer
+ *   call   waits; *ret_result is borrowed until the next call, NULL when a
+ *          dialog opened meanwhile, because then the page does not answer
+ * TH_EIO: the page hangs, or refuses, with a sentence.  TH_EBUSY: a dialog is open.
  */
 struct th_jw *th_browser_begin(struct th_browser *b, const char *session, const char *method);
 TH_NODISCARD enum th_code th_browser_post(struct th_browser *b, struct th_err *err);
 TH_NODISCARD enum th_code th_browser_call(struct th_browser *b, const struct th_json **ret_result,
 					  struct th_err *err);
-/* Without parameters. */
+/* A call without parameters and result. */
 TH_NODISCARD enum th_code th_browser_tell(struct th_browser *b, const char *session,
 					  const char *method, struct th_err *err);
-/* Takes what comes until `until_us`, or something came.  TH_ETIMEOUT: nothing did. */
+/* Waits for one message, until `until_us` at most, and handles it.  TH_ETIMEOUT: none came. */
 TH_NODISCARD enum th_code th_browser_pump(struct th_browser *b, int64_t until_us,
 					  struct th_err *err);
-/* The same while nothing is asked: live views go on. */
+/* The same, and live views go on meanwhile. */
 TH_NODISCARD enum th_code th_browser_idle(struct th_browser *b, int64_t until_us,
 					  struct th_err *err);
 int64_t th_browser_now_us(void);
@@ -248,21 +248,21 @@ int64_t th_browser_now_us(void);
 
 TH_NODISCARD enum th_code th_browser_tabs_begin(struct th_browser *b, struct th_err *err);
 struct th_browser_tab *th_browser_tab_find(struct th_browser *b, int32_t number);
-/* Of the session of a tab or of one of its frames; NULL. */
+/* By the session of a tab or of one of its frames; NULL: unknown. */
 struct th_browser_tab *th_browser_tab_of(struct th_browser *b, struct th_str session);
 struct th_browser_session *th_browser_session_of(struct th_browser *b, int32_t space);
-/* The one that is looked at.  TH_EIO: there is none, or it crashed. */
+/* The current tab.  TH_EIO: there is none, or it crashed. */
 TH_NODISCARD enum th_code th_browser_tab(struct th_browser *b, struct th_browser_tab **ret,
 					 struct th_err *err);
-/* Looks at another. */
+/* Makes it the current tab. */
 TH_NODISCARD enum th_code th_browser_show(struct th_browser *b, struct th_browser_tab *tab,
 					  struct th_err *err);
 TH_NODISCARD enum th_code th_browser_tab_new(struct th_browser *b, struct th_err *err);
 TH_NODISCARD enum th_code th_browser_tab_close(struct th_browser *b, int32_t number,
 					       struct th_err *err);
-/* In a window, whose tab and size a person may change: the tab that the tool acts on is shown. */
+/* With a window, where a person may change the tab: shows the current tab there. */
 TH_NODISCARD enum th_code th_browser_to_front(struct th_browser *b, struct th_err *err);
-/* And how large its page is now.  Without a window that is known. */
+/* With a window, where a person may change its size: asks for the size of the page. */
 TH_NODISCARD enum th_code th_browser_fit(struct th_browser *b, struct th_err *err);
 
 /* ---- events ---- */
@@ -272,42 +272,42 @@ TH_NODISCARD enum th_code th_browser_on_event(struct th_browser *b, const struct
 
 /* ---- to another page ---- */
 
-/* Goes to an address, and waits until the page has come; TH_EPERM: of a kind that is not opened. */
+/* Navigates, and waits until the page is loaded.  TH_EPERM: a scheme that is not allowed. */
 TH_NODISCARD enum th_code th_browser_open(struct th_browser *b, struct th_str url,
 					  struct th_err *err);
-/* By so many pages of its history; 0: the same again. */
+/* Goes `by` entries through the history; 0: reload. */
 TH_NODISCARD enum th_code th_browser_history(struct th_browser *b, int by, struct th_err *err);
 TH_NODISCARD enum th_code th_browser_dialog_end(struct th_browser *b, struct th_browser_tab *tab,
 						bool accept, struct th_str text,
 						struct th_err *err);
-/* Documents that come are counted anew: somebody acts. */
+/* Counts hops from 0 again: there was an action. */
 void th_browser_hops_begin(struct th_browser *b);
 
 /* ---- pages ---- */
 
 /* A new snapshot into b->page. */
 TH_NODISCARD enum th_code th_browser_snapshot(struct th_browser *b, bool plain, struct th_err *err);
-/* From here on the model knows it. */
+/* The model has seen b->page. */
 void th_browser_shown(struct th_browser *b);
 void th_browser_page_deinit(struct th_browser *b);
 
-/* An element by its number, which is still there: its session and node. */
+/* An element by its number, if it still exists: its session and node. */
 struct th_browser_element {
 	char session[TH_BROWSER_ID_SIZE];
 	int64_t node;
-	struct th_point at; /* in the middle of it, on the screen; th_browser_reach */
+	struct th_point at; /* its middle, on the screen; set by th_browser_reach */
 	struct th_rect box;
 };
 TH_NODISCARD enum th_code th_browser_element(struct th_browser *b, int64_t ref,
 					     struct th_browser_element *ret, struct th_err *err);
-/* Brings it onto the screen.  TH_EUSAGE: it cannot be seen. */
+/* Scrolls it into view.  TH_EUSAGE: it is hidden. */
 TH_NODISCARD enum th_code th_browser_reach(struct th_browser *b, struct th_browser_element *e,
 					   struct th_err *err);
-/* Where it is now, `box` alone, on the screen or beside it.  TH_EUSAGE: it is hidden. */
+/* Sets `box` alone: where it is now, also outside of the view.  TH_EUSAGE: it is hidden. */
 TH_NODISCARD enum th_code th_browser_box(struct th_browser *b, struct th_browser_element *e,
 					 struct th_err *err);
-/* A function of JavaScript with the element as `this`; its value is borrowed until the next call,
- * NULL where a dialog opened. */
+/* Calls a JavaScript function with the element as `this`.  *ret is borrowed until the next call,
+ * NULL when a dialog opened. */
 TH_NODISCARD enum th_code th_browser_on_element(struct th_browser *b,
 						const struct th_browser_element *e,
 						const char *function, struct th_str argument,
@@ -324,13 +324,13 @@ void th_browser_log_tell(const struct th_browser_log *log, uint64_t from, struct
 TH_NODISCARD enum th_code th_browser_downloads_begin(struct th_browser *b, struct th_err *err);
 void th_browser_download_event(struct th_browser *b, const struct th_cdp_message *m);
 bool th_browser_downloading(const struct th_browser *b);
-/* Those that ended, and that were not told of, into the workspace. */
+/* Moves finished downloads into the workspace, and reports those not yet reported. */
 void th_browser_downloads_tell(struct th_browser *b, struct th_buf *out);
-/* A file of the workspace where the browser can read it; path in the arena. */
+/* Copies a file of the workspace to where the browser can read it; its path is in the arena. */
 TH_NODISCARD enum th_code th_browser_upload(struct th_browser *b, struct th_str path,
 					    struct th_arena *a, const char **ret,
 					    struct th_err *err);
-/* A long text into a file of the workspace; its path is said. */
+/* Writes a long text to a file of the workspace, and adds its path to `out`. */
 void th_browser_put_text(struct th_browser *b, const char *what, struct th_str text,
 			 struct th_buf *out);
 
@@ -349,13 +349,13 @@ enum th_code th_browser_settle(struct th_computer *c, const struct th_settle_opt
 void th_browser_pixels(struct th_computer *c, struct th_pixels *ret);
 enum th_code th_browser_drawn(struct th_computer *c, bool *ret, struct th_err *err);
 enum th_code th_browser_live(struct th_computer *c, struct th_live_look *ret, struct th_err *err);
-void th_browser_mark(struct th_browser *b); /* what is drawn from now on counts as changed */
+void th_browser_mark(struct th_browser *b); /* what is drawn from now on is a change */
 void th_browser_see_deinit(struct th_browser *b);
 
 enum th_code th_browser_marks(struct th_computer *c, struct th_marks *m, int32_t **ret_last,
 			      struct th_err *err);
-/* Those of a browser in a window, where they are on that screen, and where its page is; none while
- * another tab is shown. */
+/* With a window: the marks in pixels of the desktop's screen, and where the page is on it.  None
+ * while another tab is shown. */
 TH_NODISCARD enum th_code th_browser_marks_on(struct th_browser *b, struct th_size screen,
 					      struct th_marks *m, struct th_rect *ret_page,
 					      struct th_err *err);
@@ -366,17 +366,17 @@ enum th_code th_browser_act(struct th_computer *c, const struct th_action *actio
 			    struct th_act_result *ret, struct th_err *err);
 enum th_code th_browser_reset(struct th_computer *c, struct th_act_result *ret, struct th_err *err);
 
-/* An action of pointer or keys; none of them waits for what comes of it. */
+/* An action of pointer or keys.  Does not wait for its effect. */
 TH_NODISCARD enum th_code th_browser_input(struct th_browser *b, const struct th_action *action,
 					   struct th_err *err);
 
-/* A key as a page is told of it. */
+/* A key as KeyboardEvent has it. */
 struct th_browser_key {
 	char key[16];     /* KeyboardEvent.key: "a", "Enter" */
 	const char *code; /* KeyboardEvent.code: "KeyA"; NULL: none */
-	int vk;           /* Windows' number of it; 0: none */
+	int vk;           /* its Windows key code; 0: none */
 	char text[8];     /* what it types, UTF-8; "": nothing */
-	bool shift;       /* on a keyboard of the US it takes Shift */
+	bool shift;       /* it needs Shift on a US keyboard */
 	int location;     /* 0 standard, 1 left, 2 right, 3 numeric */
 };
 bool th_browser_key_find(uint32_t keysym, struct th_browser_key *ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* events.c - what a browser tells of its tabs and frames: see browser.h. */
+/* events.c - events of tabs and frames: see browser.h. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -59,8 +59,9 @@ static void on_chooser(struct th_browser_tab *tab, const struct th_cdp_message *
 	tab->chooser.many = th_str_is(th_json_get_str(m->params, "mode"), "selectMultiple");
 }
 
-/* Another document in the main frame.  One that goes on and on by its script never counts as
- * loaded, and lets no other address in: the page on its way is given up, and this one stays. */
+/* Another document in the main frame.  A page that navigates again and again by its script never
+ * counts as loaded and blocks other navigation: then loading is stopped, and this document stays.
+ */
 static enum th_code on_document(struct th_browser *b, struct th_browser_tab *tab,
 				struct th_err *err)
 {
@@ -153,7 +154,7 @@ enum th_code th_browser_on_event(struct th_browser *b, const struct th_cdp_messa
 	if (!tab)
 		return TH_OK;
 	th_browser_log_event(b, tab, m);
-	/* The numbers of its nodes may be those of other nodes from now on. */
+	/* The browser may use its node ids for other nodes from now on. */
 	struct th_browser_session *s = th_browser_session_find(b, m->session);
 	if (s && th_str_is(m->method, "Page.frameNavigated") &&
 	    th_str_is(th_json_get_str(th_json_get(m->params, "frame"), "id"), s->target))

@@ -2,10 +2,10 @@
 /*
  * files.c - files between a browser and the workspace: see browser.h.
  *
- * The browser does not see the workspace.  What it downloads is written to its
- * profile under a name of ours and carried over from there; what it is to upload
- * is carried the other way.  Names in the workspace are made of the suggested
- * ones, cleaned; a file that is there is never written over.
+ * The browser does not see the workspace.  It downloads into its profile, under a
+ * name of ours, and the file is copied from there; uploads are copied the other
+ * way.  Names in the workspace are the suggested ones, cleaned; an existing file is
+ * never overwritten.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +63,7 @@ static void clean_name(struct th_str suggested, char to[static TH_BROWSER_FILE_N
 		bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
 			     (c >= 'A' && c <= 'Z') || c == '-' || c == '_' ||
 			     (c == '.' && name.len > 0);
-		/* Letters of other scripts stay; what orders text anew or is a space does not. */
+		/* Letters of all scripts stay; spaces and characters that reorder text do not. */
 		bool letter = c >= 0xc0 && !(c >= 0x2000 && c <= 0x206f) && c < 0xe000;
 		if (plain || letter)
 			th_utf8_add(&name, c);

@@ -13,7 +13,7 @@ void th_browser_hops_begin(struct th_browser *b)
 	}
 }
 
-/* What the page did is of no matter any more. */
+/* What the page did so far does not count any more. */
 static void leave(struct th_browser_tab *tab)
 {
 	tab->going = true;
@@ -68,7 +68,7 @@ static enum th_code navigate(struct th_browser *b, struct th_browser_tab *tab, s
 		th_text_line(&why, error, 100);
 		return th_fail(err, TH_EUSAGE, "the page could not be opened: %s", why.ptr);
 	}
-	/* Within the document nothing is loaded; a download goes on by itself. */
+	/* Navigation within the document loads nothing; a download continues by itself. */
 	if (!th_json_get(result, "loaderId") ||
 	    th_json_bool(th_json_get(result, "isDownload"), false))
 		return TH_OK;
@@ -152,7 +152,7 @@ enum th_code th_browser_dialog_end(struct th_browser *b, struct th_browser_tab *
 	th_jw_kbool(w, "accept", accept);
 	if (text.len > 0)
 		th_jw_kstr(w, "promptText", text);
-	/* Its answer may come after the next dialog of the same script: the event counts. */
+	/* The answer may come after the next dialog of the same script: we wait for the event. */
 	enum th_code code = th_browser_post(b, err);
 	while (!code && (tab = th_browser_tab_find(b, number)) && tab->dialog.open &&
 	       tab->dialog.number == dialog)

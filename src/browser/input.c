@@ -2,10 +2,10 @@
 /*
  * input.c - pointer and keys of a browser: see browser.h.
  *
- * A page is told of input as if it came from a device: it cannot tell.  Each
- * event is answered when the page has taken it, so nothing is waited for by
- * time.  A page that begins a drag of data (draggable elements) hands us that,
- * and we go on with it in its place.
+ * A page cannot distinguish this input from a device's.  Each event is answered
+ * when the page has handled it, so there are no pauses.  When a page begins a drag
+ * of data (draggable elements), the browser gives us the data and we go on with the
+ * drag.
  */
 #include <stdio.h>
 
@@ -140,7 +140,7 @@ static enum th_code key_down(struct th_browser *b, uint32_t keysym, struct th_er
 static enum th_code key_up(struct th_browser *b, uint32_t keysym, struct th_err *err)
 {
 	note_key(b, keysym, false);
-	/* A dialog that the key opened took the keyboard: there is nobody to be told. */
+	/* The key opened a dialog, which has the keyboard now: no page gets the release. */
 	const struct th_browser_tab *tab = th_browser_tab_find(b, b->active);
 	if (tab && tab->dialog.open)
 		return TH_OK;
@@ -193,7 +193,7 @@ static bool shortcut(struct th_browser *b, const struct th_chord *chord, enum th
 	return true;
 }
 
-/* While a dialog is open, the keys are its. */
+/* While a dialog is open, it gets the keys. */
 static enum th_code key_to_dialog(struct th_browser *b, struct th_browser_tab *tab,
 				  const struct th_chord *chord, struct th_err *err)
 {
@@ -252,8 +252,8 @@ static enum th_code type_key(struct th_browser *b, uint32_t keysym, struct th_er
 	return with_shift ? chord_up(b, &shift, code, err) : code;
 }
 
-/* Pages listen to keys; other scripts than a keyboard has, and long texts, are put in as an input
- * method does it. */
+/* Pages listen to keys, so short texts are typed.  Characters that no keyboard has, and long
+ * texts, are inserted as an input method does. */
 static enum th_code type_text(struct th_browser *b, struct th_str text, struct th_err *err)
 {
 	bool by_keys = th_utf8_count(text) <= TH_BROWSER_TYPE_KEYS_MAX;
@@ -560,7 +560,7 @@ enum th_code th_browser_act(struct th_computer *c, const struct th_action *actio
 		th_browser_hops_begin(b);
 	}
 	enum th_code code = th_browser_input(b, action, err);
-	/* Nothing reached a page that was busy with a dialog, and no key that there is not. */
+	/* With these codes nothing reached the page: it had a dialog, or the key does not exist. */
 	*ret = (struct th_act_result){ .has_at = true,
 				       .at = b->at,
 				       .started = acts && code != TH_EBUSY && code != TH_EPROTO &&

@@ -19,7 +19,7 @@ static void log_add(struct th_browser_log *log, struct th_str text)
 	to[cut.len] = '\0';
 }
 
-/* What console.log was given: texts as they are, all else as the browser describes it. */
+/* The arguments of console.log: strings as they are, others as the browser describes them. */
 static void add_arguments(struct th_buf *out, const struct th_json *list)
 {
 	struct th_json_iter it = th_json_iter(list);

@@ -3,8 +3,8 @@
  * marks.c - the elements that are on the screen now, each with the
  * number that snapshots give it: see browser.h.
  *
- * Places are asked for one by one, since an element may be in a frame of another
- * process.  What the page shows in a canvas is no element and gets no mark.
+ * Positions are asked for one by one, since an element may be in a frame of another
+ * process.  What a page draws in a canvas is no element and gets no mark.
  *
  * Where a page is on a screen is asked in a world of our own, in which the page's scripts can
  * change nothing.
@@ -18,7 +18,7 @@ struct place {
 	double x, y, scale; /* of a pixel of the page */
 };
 
-/* Into pixels of the screen; what is scrolled out of the page lies under other things there. */
+/* In pixels of the screen.  What is scrolled out of view has none: other things are there. */
 static struct th_rect on_screen(const struct place *p, struct th_rect box, struct th_size page)
 {
 	box = th_rect_clip(box, page);

@@ -3,8 +3,8 @@
  * page.c - snapshots of a page, and its elements by their number: see
  * browser.h.
  *
- * A snapshot asks for the accessibility tree of each frame, whatever process
- * has it, and hangs them into each other (wire/page.h).
+ * A snapshot asks for the accessibility tree of each frame, in whichever process,
+ * and joins them (wire/page.h).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ void th_browser_page_deinit(struct th_browser *b)
 
 /* ---- frames ---- */
 
-/* One answer, kept: its values live as long as the snapshot is made. */
+/* Stores one answer: its values are needed until the snapshot is made. */
 static const struct th_json *keep_answer(struct th_browser *b, const struct th_json *result)
 {
 	if (!result || b->tree_count == TH_COUNT(b->trees))
@@ -38,7 +38,7 @@ static const struct th_json *keep_answer(struct th_browser *b, const struct th_j
 	return result;
 }
 
-/* Of a frame that went meanwhile nothing is known, and that is no error. */
+/* A frame that was removed meanwhile is no error. */
 static enum th_code ask_frame(struct th_browser *b, const char *session, const char *method,
 			      struct th_str frame, const struct th_json **ret, struct th_err *err)
 {
@@ -75,7 +75,7 @@ static enum th_code hang(struct th_browser *b, const struct th_browser_session *
 	return code;
 }
 
-/* The frames below one that its process has too. */
+/* The child frames in the same process. */
 static enum th_code add_inner(struct th_browser *b, const struct th_browser_session *s,
 			      const struct th_json *tree, int depth, struct th_err *err)
 {

@@ -289,7 +289,7 @@ enum th_code th_browser_start(struct th_browser *b, const struct th_computer_opt
 	code = launch(b, program, true, err) ?: greet(b, err);
 	if (code != TH_ECONN)
 		return code;
-	/* It cannot make a sandbox of its own in ours, and ended. */
+	/* It could not make its own sandbox inside ours, and ended. */
 	stop(b);
 	b->contained = false;
 	code = launch(b, program, false, err) ?: greet(b, err);
@@ -300,7 +300,7 @@ enum th_code th_browser_start(struct th_browser *b, const struct th_computer_opt
 		   : code;
 }
 
-/* In order first, so that it writes what it has to; then for certain. */
+/* Asks it to close first, so that it writes its files; then kills it. */
 void th_browser_end(struct th_browser *b)
 {
 	int64_t until = th_browser_now_us() + TH_BROWSER_END_MS * INT64_C(1000);

@@ -37,7 +37,7 @@ static enum th_code take(struct th_browser *b, struct th_err *err)
 	code = th_browser_call(b, &result, err);
 	if (code || !result)
 		return code ?: th_browser_tab(b, &tab, err);
-	/* To take it makes the page draw a frame, which is told of before the answer. */
+	/* Taking it makes the page draw a frame; that event comes before the answer. */
 	b->seen_drawn = b->drawn;
 	if (b->drawn == drawn + 1 && b->marked_drawn == drawn)
 		b->marked_drawn = b->drawn;
@@ -184,7 +184,7 @@ enum th_code th_browser_settle(struct th_computer *c, const struct th_settle_opt
 	*ret = (struct th_settle_result){ .area = { 0, 0, b->size.width, b->size.height } };
 	for (;;) {
 		const struct th_browser_tab *tab = th_browser_tab_find(b, b->active);
-		/* A page that is on its way is waited for longer: what is seen is not yet it. */
+		/* While a page is loading, we wait longer: the old one is still visible. */
 		bool loading = tab && tab->loading && !tab->dialog.open && !tab->crashed;
 		int64_t end =
 		    start +

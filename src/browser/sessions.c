@@ -60,7 +60,7 @@ static enum th_code post_size(struct th_browser *b, const char *session, struct 
 	return th_browser_post(b, err);
 }
 
-/* Only what was asked for, not what came: no bodies are kept. */
+/* Requests are logged, and no response bodies are stored. */
 static enum th_code post_network(struct th_browser *b, const char *session, struct th_err *err)
 {
 	struct th_jw *w = th_browser_begin(b, session, "Network.enable");
@@ -132,7 +132,7 @@ enum th_code th_browser_attached(struct th_browser *b, const struct th_cdp_messa
 	if (!parent)
 		return TH_OK; /* its tab has gone meanwhile */
 	*s = (struct th_browser_session){ .tab = parent->tab, .space = ++b->last_space };
-	/* A frame too many stands still: it is never told to run. */
+	/* A frame above the limit stays paused: it is never told to run. */
 	if (b->session_count == TH_BROWSER_SESSIONS_MAX || !th_browser_keep_id(s->id, id) ||
 	    !th_browser_keep_id(s->target, th_json_get_str(info, "targetId")))
 		return TH_OK;

@@ -101,7 +101,7 @@ enum th_code th_browser_step_drag(struct th_browser *b, const struct th_browse_s
 	struct th_browser_element from, to;
 	struct th_point path[2];
 	struct th_action a = { .kind = TH_ACTION_DRAG, .path = path, .path_count = 2 };
-	/* To reach the second may move the first away. */
+	/* Scrolling to the second may scroll the first out of view. */
 	enum th_code code = reach(b, s->ref, false, &from, err) ?: reach(b, s->to, false, &to, err)
 						       ?: reach(b, s->ref, true, &from, err);
 
@@ -115,7 +115,7 @@ enum th_code th_browser_step_drag(struct th_browser *b, const struct th_browse_s
 	return th_browser_input(b, &a, err);
 }
 
-/* Fields that no text can be typed into take it at once: true, if this is one. */
+/* Fields without typing (a date, a colour) get their value directly: true, if this is one. */
 static const char set_value[] =
     "function(v){if(!['color','date','datetime-local','month','range','time','week'].includes("
     "this.type))return false;this.value=v;this.dispatchEvent(new Event('input',{bubbles:true}));"
@@ -189,7 +189,7 @@ enum th_code th_browser_step_scroll(struct th_browser *b, const struct th_browse
 	return code || (!a.dx && !a.dy) ? code : th_browser_input(b, &a, err);
 }
 
-/* By their texts or values; what is not among them is an error that names those that are. */
+/* By label, text or value.  An unknown one is an error that lists the choices. */
 static const char choose[] =
     "function(v){if(!this.options)return 'it is not a select element';const w=JSON.parse(v),o=[..."
     "this.options],f=[];for(const x of w){const y=o.find(p=>p.label.trim()===x||p.text.trim()===x||"

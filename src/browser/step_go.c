@@ -89,7 +89,7 @@ static bool busy(struct th_browser *b)
 	       (t->loading || t->requests > t->answers || th_browser_downloading(b));
 }
 
-/* What is looked for is looked for again when something was drawn. */
+/* The text is searched for again whenever something was drawn. */
 enum th_code th_browser_step_wait(struct th_browser *b, const struct th_browse_step *s,
 				  struct th_buf *out, struct th_err *err)
 {

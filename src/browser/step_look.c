@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_look.c - steps that tell what a page is, and change nothing: see steps.h. */
+/* step_look.c - steps that read a page and change nothing: see steps.h. */
 #include "base/limits.h"
 #include "base/text.h"
 #include "browser/steps.h"
@@ -126,7 +126,7 @@ enum th_code th_browser_step_screenshot(struct th_browser *b, const struct th_br
 {
 	(void)s;
 	(void)err;
-	tell_page(b, out); /* the picture itself is added by who asked */
+	tell_page(b, out); /* the caller adds the picture */
 	return TH_OK;
 }
 

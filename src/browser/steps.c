@@ -2,7 +2,7 @@
 /*
  * steps.c - a call of the tool, step by step (actions/browse.h): see browser.h.
  *
- * What came of an action is awaited by events and told as what has changed.
+ * Events say when an action is over; then the changes of the page are reported.
  */
 #include "browser/steps.h"
 #include "base/limits.h"
@@ -34,7 +34,7 @@ static th_browser_step_fn *const steps[TH_BROWSE_COUNT] = {
 	[TH_BROWSE_EVALUATE] = th_browser_step_evaluate,
 };
 
-/* Until the page is quiet, a page on its way has come and a small download is over. */
+/* Waits until the page is quiet and loaded, and a small download is over. */
 static enum th_code rest(struct th_browser *b, struct th_err *err)
 {
 	static const struct th_settle_options options = { 0 };
@@ -47,7 +47,7 @@ static enum th_code rest(struct th_browser *b, struct th_err *err)
 	return code == TH_ETIMEOUT ? TH_OK : code;
 }
 
-/* All but those that see to the tabs, or tell what is known. */
+/* All but those that manage tabs or report what is already known. */
 static bool needs_page(enum th_browse_kind kind)
 {
 	return kind != TH_BROWSE_DIALOG && kind != TH_BROWSE_TABS && kind != TH_BROWSE_TAB &&
@@ -72,7 +72,7 @@ enum th_code th_browser_browse(struct th_computer *c, const struct th_browse_ste
 	}
 	if (acts)
 		th_browser_hops_begin(b);
-	/* The one before may have set something going. */
+	/* The step before may have started something. */
 	struct th_browser_tab *ignored;
 	enum th_code code = b->acted ? rest(b, err) : TH_OK;
 	if (!code && needs_page(kind))
@@ -81,7 +81,7 @@ enum th_code th_browser_browse(struct th_computer *c, const struct th_browse_ste
 		return code;
 	*ret_started = acts;
 	code = steps[kind](b, step, out, err);
-	/* What was refused before it reached the page has not begun. */
+	/* With these codes the step was refused before it reached the page. */
 	if (code == TH_EUSAGE || code == TH_EPERM || code == TH_EBUSY || code == TH_ELIMIT)
 		*ret_started = false;
 	b->acted |= *ret_started;
@@ -150,7 +150,7 @@ static void tell_events(struct th_browser *b, struct th_buf *out)
 			      (unsigned long long)(b->console.count - b->console.told));
 }
 
-/* The page keeps no elements for us (th_browser_on_element). */
+/* Releases the elements that th_browser_on_element referred to. */
 static enum th_code forget_objects(struct th_browser *b, const struct th_browser_tab *t,
 				   struct th_err *err)
 {
@@ -174,7 +174,7 @@ enum th_code th_browser_browsed(struct th_computer *c, struct th_buf *out, struc
 	t = th_browser_tab_find(b, b->active);
 	if (!code && b->acted && t && !t->dialog.open && !t->crashed)
 		code = forget_objects(b, t, err);
-	/* A page with a dialog says nothing; what it shows, the notice tells. */
+	/* A page with a dialog does not answer; the notice describes the dialog. */
 	if (!code && b->acted && t && !t->dialog.open)
 		code = tell_changes(b, out, err);
 	tell_events(b, out);

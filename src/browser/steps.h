@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * steps.h - the steps on the structure of pages, one function each: step_look.c has those that
- * only tell, step_act.c those on elements, step_go.c those that go elsewhere or wait.
+ * only read, step_act.c those on elements, step_go.c those that navigate or wait.
  *
  * An action goes to the page as input from a device where there is one for it;
  * what has none (choosing in a list, a date) is set by a function in the page.
@@ -17,7 +17,7 @@ typedef enum th_code th_browser_step_fn(struct th_browser *b, const struct th_br
 /* step_look.c */
 th_browser_step_fn th_browser_step_snapshot, th_browser_step_read, th_browser_step_tabs,
     th_browser_step_console, th_browser_step_screenshot, th_browser_step_evaluate;
-/* The snapshot that was just made; the model knows it from here on. */
+/* Prints the newest snapshot, which the model has seen then. */
 void th_browser_tell_snapshot(struct th_browser *b, struct th_buf *out);
 
 /* step_act.c */

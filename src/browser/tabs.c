@@ -58,7 +58,8 @@ static enum th_code screencast(struct th_browser *b, const struct th_browser_tab
 	struct th_jw *w =
 	    th_browser_begin(b, tab->session, on ? "Page.startScreencast" : "Page.stopScreencast");
 
-	/* Only to be told that something was drawn: the picture of it is as small as can be. */
+	/* We only need the event that something was drawn, so the picture is as small as possible.
+	 */
 	if (on) {
 		th_jw_kstr(w, "format", TH_STR("jpeg"));
 		th_jw_kint(w, "quality", 1);
@@ -84,7 +85,7 @@ enum th_code th_browser_show(struct th_browser *b, struct th_browser_tab *tab, s
 	return code ?: screencast(b, tab, true, err);
 }
 
-/* Its answer is of no use: a page that hangs gives none. */
+/* We do not wait for the answer: a page that hangs gives none. */
 enum th_code th_browser_to_front(struct th_browser *b, struct th_err *err)
 {
 	const struct th_browser_tab *tab = th_browser_tab_find(b, b->active);
@@ -149,7 +150,7 @@ enum th_code th_browser_tabs_begin(struct th_browser *b, struct th_err *err)
 		   : code;
 }
 
-/* A tab whose process died is closed, and its address opened in a new one; not for ever. */
+/* A tab whose process died is closed, and its address is opened in a new one, a few times. */
 static enum th_code begin_anew(struct th_browser *b, const struct th_browser_tab *tab,
 			       struct th_err *err)
 {

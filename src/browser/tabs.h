@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tabs.h - what the files share that know the tabs and frames: tabs.c has them, sessions.c sets
- * them up, events.c hears of them.
+ * tabs.h - shared by the files about tabs and frames: tabs.c has them, sessions.c sets them up,
+ * events.c handles their events.
  */
 #ifndef TH_BROWSER_TABS_H
 #define TH_BROWSER_TABS_H
@@ -12,19 +12,19 @@
 
 /* NULL: none of ours. */
 struct th_browser_session *th_browser_session_find(struct th_browser *b, struct th_str id);
-/* A new tab at this address is asked for; it comes as an event. */
+/* Asks for a new tab at this address; it comes as an event. */
 TH_NODISCARD enum th_code th_browser_target_open(struct th_browser *b, struct th_str url,
 						 struct th_err *err);
 TH_NODISCARD enum th_code th_browser_target_close(struct th_browser *b, struct th_str target,
 						  struct th_err *err);
-/* A command that nobody waits for, with one parameter; `member` NULL: without. */
+/* Posts a command with one parameter; `member` NULL: without. */
 TH_NODISCARD enum th_code th_browser_post_flag(struct th_browser *b, const char *session,
 					       const char *method, const char *member, bool value,
 					       struct th_err *err);
 
 /* ---- sessions.c ---- */
 
-/* Tabs ("page"), or frames ("iframe") of a session, come to us from now on, and wait. */
+/* New tabs ("page"), or frames ("iframe") of a session, are attached from now on, paused. */
 TH_NODISCARD enum th_code th_browser_attach(struct th_browser *b, const char *session,
 					    const char *type, struct th_err *err);
 /* A tab or a frame has come, or has gone. */
@@ -32,9 +32,9 @@ TH_NODISCARD enum th_code th_browser_attached(struct th_browser *b, const struct
 					      struct th_err *err);
 TH_NODISCARD enum th_code th_browser_detached(struct th_browser *b, struct th_str id,
 					      struct th_err *err);
-/* An id as it is remembered; false: it is none of ours. */
+/* Copies an id; false: no browser has such an id. */
 bool th_browser_keep_id(char to[static TH_BROWSER_ID_SIZE], struct th_str id);
-/* What a page says of itself, cut at a character. */
+/* Copies a text of a page, cut at a character. */
 void th_browser_keep_text(char *to, size_t size_max, struct th_str text);
 
 #endif

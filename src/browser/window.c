@@ -3,13 +3,13 @@
  * window.c - kind "browser_window": a private desktop with a Chromium in a
  * window of it.
  *
- * Its screen is the desktop's, with all that a desktop can; the steps of the
- * tool act on the structure of the pages in that window.  The browser is a
- * command of the desktop (desktop.h): it has the desktop's walls, and ends with it.
- * When it ends alone, the desktop goes on; the next call of the tool begins
- * another with the same profile, and says so.
+ * Its screen is the desktop's, with everything that a desktop can do; the steps of
+ * the tool act on the structure of the pages in that window.  The browser is a
+ * command of the desktop (desktop.h): it is in the desktop's sandbox, and ends with
+ * it.  When the browser ends alone, the desktop continues; the next call of the tool
+ * starts another one with the same profile, and reports that.
  *
- * The two are waited for together: whoever waits for one serves the other.
+ * Both are served together: a wait for one of them serves the other.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -56,8 +56,8 @@ static void drop(struct window *w)
 	w->browser = th_browser_free(w->browser);
 }
 
-/* Something of it has come while nobody asked it: tabs that a person opens wait for us.  That it
- * has ended is no fault of whoever waits for the desktop. */
+/* Handles messages that the browser sends while no step runs: tabs that a person opens wait for us.
+ * Its end is no error for a wait for the desktop. */
 static enum th_code serve(struct th_x11_beside *beside, struct th_err *err)
 {
 	struct window *w = TH_CONTAINER_OF(beside, struct window, beside);
@@ -65,12 +65,12 @@ static enum th_code serve(struct th_x11_beside *beside, struct th_err *err)
 
 	if (beside->fd < 0)
 		return TH_OK;
-	beside->fd = -1; /* what it does must not come here again */
+	beside->fd = -1; /* not from inside itself */
 	enum th_code code = th_browser_pump(w->browser, 0, &ignored);
 	beside->fd = w->browser->in_fd;
 	if (!code || code == TH_ETIMEOUT || code == TH_ECANCELED)
 		return TH_OK;
-	/* It has ended, or says what no browser says. */
+	/* It has ended, or breaks the protocol. */
 	drop(w);
 	return w->starts
 		   ? th_fail(err, TH_EIO, "the browser ended before its window was on the screen")
@@ -80,8 +80,7 @@ static enum th_code serve(struct th_x11_beside *beside, struct th_err *err)
 #define TOP_EDGE 8    /* pixels that a window's frame may have */
 #define TOP_HEIGHT 64 /* of a browser's tabs and address bar */
 
-/* A window that is there but not painted yet is of one colour where its tabs and address bar will
- * be. */
+/* While a window is not painted yet, it has one colour where its tabs and address bar will be. */
 static bool is_painted(const struct th_live_look *look)
 {
 	int32_t width = look->size.width - 2 * TOP_EDGE;
@@ -111,7 +110,7 @@ static enum th_code look_at_window(struct th_computer *c, bool *ret, struct th_e
 	return code;
 }
 
-/* Until its window is on the screen and painted, or does not come. */
+/* Waits until its window is on the screen and painted, or the time is over. */
 static enum th_code await_window(struct th_computer *c, struct th_err *err)
 {
 	uint64_t end = th_clock_ms() + TH_BROWSER_START_MS, now;
@@ -162,7 +161,7 @@ static void window_close(struct th_computer *c)
 	free(w);
 }
 
-/* They are used again, when the browser is. */
+/* Copies the options: the browser may be started again. */
 static enum th_code copy_options(struct window *w, const struct th_computer_options *o,
 				 struct th_err *err)
 {
@@ -233,7 +232,7 @@ static enum th_code window_open(const struct th_computer_options *options, struc
 
 /* ---- the tool ---- */
 
-/* In a call the browser is waited for, and the desktop is what is served beside it. */
+/* During a step we wait for the browser and serve the desktop, not the other way round. */
 static void call_begin(struct window *w, struct th_computer *c)
 {
 	w->beside.fd = -1;
@@ -303,7 +302,7 @@ struct others {
 	struct th_rect page;
 };
 
-/* The bus has the page's texts, too: those are for reading. */
+/* The bus has the texts of the page, too, which need no mark. */
 static bool is_of_page(const struct others *o, struct th_rect box, struct th_str role)
 {
 	static const char *const texts[] = { "static", "heading", "paragraph", "image", "link" };
@@ -325,8 +324,8 @@ static void on_other(void *ctx, struct th_rect box, struct th_str role, struct t
 		(void)th_marks_add(o->m, o->screen, TH_MARK_TREE, box, role, name);
 }
 
-/* The page's elements under their numbers of snapshots, then what the accessibility bus has beside
- * them: the browser's own bars and dialogs, other programs. */
+/* The elements of the page with their numbers of snapshots, then those of the accessibility bus
+ * outside of the page: the browser's own bars and dialogs, other programs. */
 static enum th_code marks(struct th_computer *c, struct th_marks *m, int32_t **ret_last,
 			  struct th_err *err)
 {

@@ -59,7 +59,7 @@ static enum th_code receive(struct th_browser *b, struct th_err *err)
 	return code;
 }
 
-/* Messages that have come.  One at a time: to take an event may mean to ask, which reads on. */
+/* Handles messages, one at a time: handling an event may send a command, which reads more. */
 static enum th_code dispatch(struct th_browser *b, bool *ret_any, struct th_err *err)
 {
 	enum th_code code = TH_OK;
@@ -88,7 +88,7 @@ static enum th_code pump(struct th_browser *b, int64_t until_us, int more_fd, st
 	bool any = false;
 	enum th_code code = dispatch(b, &any, err);
 
-	/* A page that never stops to say something takes nobody longer than was asked. */
+	/* A page that sends messages without an end does not extend the time limit. */
 	if (code || any)
 		return code || th_browser_now_us() < until_us ? code : TH_ETIMEOUT;
 	int ready = poll(p, TH_COUNT(p), wait_ms(until_us));
@@ -98,7 +98,7 @@ static enum th_code pump(struct th_browser *b, int64_t until_us, int more_fd, st
 		return th_fail(err, TH_ECANCELED, "interrupted");
 	if (ready > 0 && p[0].revents)
 		return receive(b, err) ?: dispatch(b, &any, err);
-	/* What others ask of the desktop goes on meanwhile. */
+	/* The desktop is served meanwhile. */
 	if (ready > 0 && p[3].revents) {
 		code = th_x11_dispatch(b->screen, err);
 		return code || th_browser_now_us() < until_us ? code : TH_ETIMEOUT;
@@ -134,7 +134,7 @@ struct th_jw *th_browser_begin(struct th_browser *b, const char *session, const 
 	return &b->out_w;
 }
 
-/* All of it.  A browser that says much reads little: what it says is taken meanwhile. */
+/* Writes all of it, and reads meanwhile: a browser that is busy writing does not read. */
 static enum th_code send_out(struct th_browser *b, struct th_err *err)
 {
 	int64_t until = th_browser_now_us() + TH_BROWSER_REPLY_MS * INT64_C(1000);
@@ -166,7 +166,7 @@ enum th_code th_browser_post(struct th_browser *b, struct th_err *err)
 	return send_out(b, err);
 }
 
-/* Of the tab that the command is for. */
+/* Is a dialog open in the tab that the command is for? */
 static bool in_dialog(struct th_browser *b, const char *session)
 {
 	const struct th_browser_tab *tab = th_browser_tab_of(b, th_str_of(session));
@@ -193,7 +193,7 @@ enum th_code th_browser_call(struct th_browser *b, const struct th_json **ret_re
 	char session[TH_BROWSER_ID_SIZE];
 	enum th_code code;
 
-	/* What an event asks meanwhile is another command. */
+	/* Handling an event may send other commands meanwhile. */
 	memcpy(session, b->out_session, sizeof(session));
 	b->call_ms = 0;
 	ret_result = ret_result ?: &none;

@@ -135,9 +135,9 @@ static inline int32_t th_live_rows(struct th_size s)
 	return (s.height + TH_LIVE_TILE_HEIGHT - 1) / TH_LIVE_TILE_HEIGHT;
 }
 
-/* Who is asked while a call waits: `fn` may call `drawn` and `live` alone.  It answers in how many
- * milliseconds it wants to be asked again; -1: not before something comes from `fd` (-1: none) or
- * is drawn. */
+/* A callback while a call waits.  It may call `drawn` and `live` alone, and returns after how many
+ * milliseconds it wants to be called again; -1: not before `fd` (-1: none) is readable or something
+ * was drawn. */
 struct th_pulse {
 	int64_t (*fn)(void *ctx);
 	void *ctx;
@@ -147,8 +147,8 @@ struct th_pulse {
 struct th_computer;
 struct th_pixels; /* image.h */
 
-/* A folder in the state directory that the next computer of the session finds again when one ended
- * by itself. */
+/* A folder in the state directory that stays when a computer ends by itself: the next one of the
+ * session uses it again. */
 #define TH_COMPUTER_STAYS "profile"
 
 struct th_computer_kind {
@@ -185,7 +185,7 @@ struct th_computer_kind {
 			    struct th_act_result *ret, struct th_err *err);
 	enum th_code (*settle)(struct th_computer *c, const struct th_settle_options *options,
 			       struct th_settle_result *ret, struct th_err *err);
-	/* How many windows of programs are on the screen now.  NULL: this kind cannot say. */
+	/* Counts the windows of programs on the screen.  NULL: this kind cannot. */
 	enum th_code (*windows)(struct th_computer *c, size_t *ret, struct th_err *err);
 	/* The pixels of the last picture, the whole screen's; borrowed until the next one.  NULL:
 	 * this kind has none to show. */
@@ -197,7 +197,7 @@ struct th_computer_kind {
 	/* The elements of its accessibility tree that are on the screen.  TH_EUNSUPPORTED: there is
 	 * none, and why.  NULL: this kind never has one. */
 	enum th_code (*tree)(struct th_computer *c, th_found_fn *fn, void *ctx, struct th_err *err);
-	/* The address of the page that is seen; borrowed until the next call.  NULL: this kind
+	/* The address of the visible page; borrowed until the next call.  NULL: this kind
 	 * shows no pages. */
 	struct th_str (*address)(struct th_computer *c);
 	/* Instead of `tree`, where its other tools name elements by numbers: adds those on the
@@ -232,7 +232,7 @@ struct th_computer_kind {
 
 struct th_computer {
 	const struct th_computer_kind *kind;
-	const struct th_pulse *pulse; /* of its owner; NULL: nobody is asked */
+	const struct th_pulse *pulse; /* of its owner; NULL: none */
 };
 
 /* The kind's own options from JSON, which may be empty, into the struct of its table; its strings

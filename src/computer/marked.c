@@ -89,7 +89,7 @@ static void on_timeout(void *ctx)
 	end(m);
 }
 
-/* Until it is over, the time is, or somebody interrupts. */
+/* Runs until the search is over, the time is over, or somebody interrupts. */
 static enum th_code await(struct th_marked *m, uint64_t ms, struct th_err *err)
 {
 	struct th_poll *interrupt = NULL;
@@ -115,8 +115,8 @@ static enum th_code await(struct th_marked *m, uint64_t ms, struct th_err *err)
 	return m->failure.code;
 }
 
-/* Whoever is asked beside the screen may be slow or gone; of the screen itself these codes would
- * mean that it is frozen or dead, and it would be ended. */
+/* A slow or missing helper is no failure of the screen: with these codes the screen would count as
+ * frozen or dead, and be ended. */
 static enum th_code without(enum th_code code, struct th_err *err)
 {
 	if (code != TH_ETIMEOUT && code != TH_ECONN)
@@ -301,7 +301,7 @@ static void begin(struct th_marked *m, size_t output_max)
 	m->failure = (struct th_err){ 0 };
 }
 
-/* What failed is said only when nothing else has worked. */
+/* A failure is reported only if no other source worked. */
 static enum th_code search(struct th_marked *m, struct th_computer *c, struct th_str png,
 			   const struct th_pixels *screen, struct th_err *err)
 {
@@ -325,7 +325,7 @@ static enum th_code search(struct th_marked *m, struct th_computer *c, struct th
 		begin(m, TH_HTTP_BODY_MAX);
 		code = ask_parser(m, png, err);
 	}
-	/* What the computer names itself needs no reading. */
+	/* With elements of its own the picture is not read. */
 	if (code && code != TH_ECANCELED && (!m->parser || tree) &&
 	    !(m->counter && m->now.count > 0)) {
 		begin(m, TH_OCR_OUTPUT_MAX);

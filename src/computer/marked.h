@@ -3,13 +3,13 @@
  * marked.h - pictures of a screen with numbered marks on its elements: finds
  * the elements, draws the marks, keeps the numbers from picture to picture.
  *
- * Elements come from the computer's accessibility tree where it has one, from
- * an OmniParser server where one is named, else from reading the picture with
- * the program `tesseract`, or one that is called as that is.  A computer whose other
- * tools name elements by numbers (a browser) gives its own, and its picture is read
- * only where it has none.  One that is not
- * there is passed over; when none of them is, the error says what to install.
- * Belongs to the display process: the programs it starts are confined as that is.
+ * Elements come from the computer's accessibility tree if it has one, from an
+ * OmniParser server if one is configured, else from the text in the picture: the
+ * program `tesseract` reads it, or another one with the same arguments.  A computer
+ * whose other tools already number the elements (a browser) gives its own numbers,
+ * and its picture is read only when it has none.  A source that is missing is
+ * skipped; when all are, the error says what to install.
+ * Belongs to the display process: the programs that it starts are confined like it.
  */
 #ifndef TH_COMPUTER_MARKED_H
 #define TH_COMPUTER_MARKED_H

@@ -30,7 +30,7 @@ static const struct {
 	[NAME] = { "org.freedesktop.DBus.Properties", "Get", "ss", "v" },
 };
 
-/* Things that only hold others: they would be marked for their middle. */
+/* Roles that only contain others: a mark in their middle would mean something else. */
 static const char *const holders[] = { "application",
 				       "desktop frame",
 				       "document frame",
@@ -108,7 +108,7 @@ static enum th_code await(const struct reader *r, short events, struct th_err *e
 	return TH_OK;
 }
 
-/* What is there; nothing is no error. */
+/* Reads what is there; nothing is no error. */
 static enum th_code drain(struct reader *r, struct th_err *err)
 {
 	char *to = th_buf_grow(&r->in, 64 * TH_KIB);
@@ -131,7 +131,7 @@ static enum th_code receive(struct reader *r, struct th_err *err)
 	return code ? code : drain(r, err);
 }
 
-/* Sends what is queued; what comes meanwhile is read, so that neither side waits for the other. */
+/* Sends what is queued and reads meanwhile, so that neither side blocks the other. */
 static enum th_code flush(struct reader *r, struct th_err *err)
 {
 	size_t at = 0;
@@ -184,7 +184,7 @@ static void add_object(struct reader *r, struct th_str bus, struct th_str path)
 	struct object o = { .bus = th_arena_str(&r->memory, bus),
 			    .path = th_arena_str(&r->memory, path) };
 
-	/* Also when the memory is full: who is asked about is bounded, and so is what is said. */
+	/* Also when the memory is full: the number of objects is limited, and so is their text. */
 	if (!bus.len || !path.len || !o.bus.ptr || !o.path.ptr || r->count == TH_TREE_ITEMS_MAX)
 		return;
 	if (r->count == r->cap) {
@@ -287,7 +287,7 @@ static bool holds(struct th_str role)
 	return false;
 }
 
-/* An answer's children count when their parent shows; programs have no state of that kind. */
+/* Children count when their parent is visible; programs have no such state. */
 static void finish(struct reader *r, size_t from, size_t to, struct th_str *children)
 {
 	for (size_t i = from; i < to; i++) {

@@ -3,13 +3,12 @@
  * tree.h - what programs say of their windows over the accessibility bus
  * (AT-SPI): buttons, fields, labels, and where they are.
  *
- * The tree is walked: for each object that is showing, five questions are sent
- * at once with those of its neighbours, and answered in one round.  The cache
- * that AT-SPI has for this (Cache.GetItems) has no places in it, and GTK fills
- * it only for readers that registered for events some time before.
+ * The tree is walked in rounds: five calls for each visible object, those of many
+ * objects in one round trip.  AT-SPI's cache (Cache.GetItems) has no positions, and
+ * GTK fills it only for readers that registered for events before.
  *
- * Programs may answer anything, slowly or never: at most TH_TREE_ITEMS_MAX
- * objects are asked about, and what has come after TH_TREE_MS is taken.
+ * Programs may answer anything, slowly or never: at most TH_TREE_ITEMS_MAX objects
+ * are asked about, and after TH_TREE_MS the answers so far are used.
  */
 #ifndef TH_COMPUTER_TREE_H
 #define TH_COMPUTER_TREE_H
@@ -20,7 +19,7 @@
 struct th_tree_options {
 	int interrupt_fd;  /* -1: none */
 	uint64_t total_ms; /* 0: TH_TREE_MS */
-	size_t memory_max; /* of what is kept of what they say; 0: TH_TREE_MEMORY_MAX */
+	size_t memory_max; /* for their answers; 0: TH_TREE_MEMORY_MAX */
 };
 
 /* `fd` is connected to the bus and stays the caller's.  TH_ECANCELED: interrupted;
