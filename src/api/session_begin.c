@@ -126,6 +126,17 @@ static size_t count_tools(const struct thole_agent *a)
 	return count;
 }
 
+/* Has the program functions that answer for it?  Sessions of one without share what they are run
+ * with, and its script is asked. */
+static bool has_functions(const struct thole_agent *a)
+{
+	bool found = a && a->function_count > 0;
+
+	for (size_t i = 0; a && !found && i < a->member_count; i++)
+		found = has_functions(a->members[i]);
+	return found;
+}
+
 static size_t agent_rows(const struct thole_session *s, struct th_tool_row **ret)
 {
 	size_t count = count_tools(s->agent);
@@ -169,7 +180,7 @@ static int start(struct thole_runtime *rt, struct thole_agent *agent, const stru
 		.tools = rows,
 		.tool_count = count,
 		.computer = agent && agent->see ? &computer : NULL,
-		.callbacks = agent ? &callbacks : NULL,
+		.callbacks = has_functions(agent) ? &callbacks : NULL,
 		.in_pieces = b->in_pieces,
 		.beside = b->beside,
 		.from_dead = b->from_dead,

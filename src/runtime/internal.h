@@ -39,7 +39,8 @@ struct th_runtime_setup {
 	struct th_session_config config; /* but for the size of a screen that is opened later */
 	struct th_script_code script;    /* of the agent; config.callbacks points into it */
 	struct th_tool_row computer;     /* of this process, where computer.local is set */
-	struct th_callbacks callbacks;   /* of this process */
+	struct th_callbacks program;     /* of this process */
+	struct th_callbacks both;        /* that, and then the script */
 	struct th_resolved_models models;
 	struct th_resolved_models **members; /* of the other agents: each server gets its own key */
 };

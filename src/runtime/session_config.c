@@ -225,6 +225,29 @@ static enum th_code config_team(struct th_runtime *rt, struct th_runtime_setup *
 	return code;
 }
 
+/* ---- code of a program, and of the agent's script ---- */
+
+static enum th_asked ask_both(void *ctx, const struct th_code_ask *ask, struct th_buf *answer,
+			      struct th_err *err)
+{
+	const struct th_runtime_setup *u = ctx;
+	const struct th_callbacks *program = &u->program, *script = &u->script.callbacks;
+	enum th_asked asked = program->ops->ask(program->ctx, ask, answer, err);
+
+	return asked == TH_ASKED_NOTHING ? script->ops->ask(script->ctx, ask, answer, err) : asked;
+}
+
+/* A script answers at once. */
+static void cancel_both(void *ctx, struct th_ticket t)
+{
+	const struct th_runtime_setup *u = ctx;
+
+	if (u->program.ops->cancel)
+		u->program.ops->cancel(u->program.ctx, t);
+}
+
+static const struct th_callbacks_ops both_ops = { .ask = ask_both, .cancel = cancel_both };
+
 enum th_code th_runtime_setup_make(struct th_runtime *rt, struct th_runtime_setup *u,
 				   const struct th_start *start, struct th_err *err)
 {
@@ -248,8 +271,9 @@ enum th_code th_runtime_setup_make(struct th_runtime *rt, struct th_runtime_setu
 	if (code)
 		return code;
 	if (start && start->callbacks) {
-		u->callbacks = *start->callbacks;
-		u->config.callbacks = &u->callbacks;
+		u->program = *start->callbacks;
+		u->both = (struct th_callbacks){ &both_ops, u };
+		u->config.callbacks = u->config.callbacks ? &u->both : &u->program;
 	}
 	return config_team(rt, u, start, err);
 }

@@ -205,6 +205,34 @@ static void instructions_of_each_turn(void **state)
 	scripted_free(model);
 }
 
+/* The agent's own script is asked, also where the program has functions of its own. */
+static void instructions_of_a_script(void **state)
+{
+	static const char yaml[] =
+	    "name: a\ninstructions_from: say\nscript: |\n"
+	    "  function say(q) return 'This is turn ' .. q.turn .. '.' end\n";
+
+	(void)state;
+	for (int with_hook = 0; with_hook < 2; with_hook++) {
+		struct scripted *model = scripted_new(says_turn, NULL);
+		struct thole_runtime *rt = runtime_at(scripted_url(model), "memory:");
+		struct thole_agent *a = NULL;
+		struct thole_session *s = NULL;
+		struct seen seen = { "" };
+
+		GOOD(thole_agent_parse(yaml, "a.yaml", &a, &error));
+		if (with_hook)
+			GOOD(thole_agent_hook(a, THOLE_HOOK_AGENT_END, false, note, &seen, &error));
+		GOOD(thole_session_new(rt, a, NULL, &s, &error));
+		GOOD(thole_session_run(s, "go", &error));
+		assert_string_equal(thole_session_output(s), "One.");
+		assert_string_equal(seen.names, with_hook ? "agent_end " : "");
+		GOOD(thole_runtime_free(rt));
+		thole_agent_free(a);
+		scripted_free(model);
+	}
+}
+
 static void keep_call(void *ctx, struct thole_call *call)
 {
 	*(struct thole_call **)ctx = call;
@@ -398,6 +426,7 @@ int main(void)
 		cmocka_unit_test(a_handoff),
 		cmocka_unit_test(guardrails),
 		cmocka_unit_test(instructions_of_each_turn),
+		cmocka_unit_test(instructions_of_a_script),
 		cmocka_unit_test(a_question_given_up),
 		cmocka_unit_test(histories_by_functions),
 		cmocka_unit_test(a_conversation),
