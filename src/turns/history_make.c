@@ -2,6 +2,7 @@
 #include "turns/history_make.h"
 
 #include "history/history.h"
+#include "live/log.h"
 #include "turns/view.h"
 
 /* ---- items ---- */
@@ -45,14 +46,12 @@ static enum th_code transcript_fill(void *ctx, const struct th_event *ev,
 enum th_code th_live_transcript(struct th_live *l, uint64_t upto, const struct th_event *next,
 				struct th_transcript *transcript, struct th_err *err)
 {
-	struct th_driver *d = l->driver;
 	enum th_code code;
 
 	if (!th_live_view(l, upto, transcript, &code, err)) {
 		th_transcript_init(transcript, true);
 		if (!code)
-			code = d->world.ops->read(d->world.ctx, th_str_of(l->id), 1, upto,
-						  transcript_fill, transcript, err);
+			code = th_live_read(l, 1, upto, transcript_fill, transcript, err);
 		if (!code)
 			code = th_live_view_hold(l, upto, transcript, err);
 	}

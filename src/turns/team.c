@@ -18,15 +18,13 @@
 static enum th_code history_read(struct th_live *l, uint64_t seq, struct th_history **ret,
 				 struct th_err *err)
 {
-	struct th_driver *d = l->driver;
 	struct th_history_making m;
 	uint64_t from, to;
 	enum th_code code = th_history_making_begin(l, seq, &m, err);
 
 	while (!code && th_history_making_wants(&m, &from, &to)) {
 		if (from <= to)
-			code = d->world.ops->read(d->world.ctx, th_str_of(l->id), from, to,
-						  th_history_making_take, &m, err);
+			code = th_live_read(l, from, to, th_history_making_take, &m, err);
 		if (!code)
 			code = th_history_making_next(&m, err);
 	}

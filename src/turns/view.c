@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "live/log.h"
+
 void th_live_view_free(struct th_live *l)
 {
 	if (!l->view)
@@ -27,15 +29,13 @@ static enum th_code take(void *ctx, const struct th_event *ev, const struct th_d
 bool th_live_view(struct th_live *l, uint64_t upto, struct th_transcript *ret, enum th_code *code,
 		  struct th_err *err)
 {
-	struct th_driver *d = l->driver;
 	struct th_view *view = l->view;
 
 	*code = TH_OK;
 	if (!view || view->seq > upto)
 		return false;
 	if (view->seq < upto)
-		*code = d->world.ops->read(d->world.ctx, th_str_of(l->id), view->seq + 1, upto,
-					   take, view, err);
+		*code = th_live_read(l, view->seq + 1, upto, take, view, err);
 	if (!*code && !th_transcript_copy(ret, &view->transcript))
 		*code = th_fail_memory(err);
 	if (*code)
