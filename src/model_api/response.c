@@ -339,7 +339,10 @@ static void on_note(struct th_listener *l, const struct thole_note *note)
 		return;
 	if (!on_answer(p, thole_note_name(note)))
 		return;
-	th_reply_event(&p->reply, th_str_of(thole_note_json(note)));
+	if (strcmp(thole_note_name(note), "session_created") == 0)
+		p->reply.last_seq = thole_note_seq(note); /* long, and nothing of it is told */
+	else
+		th_reply_event(&p->reply, th_str_of(thole_note_json(note)));
 	if (p->put)
 		p->face->event(p, thole_note_name(note), th_str_of(thole_note_json(note)));
 	if (p->empty && p->reply.status == TH_REPLY_RUNNING)

@@ -16,6 +16,17 @@ const struct th_route *th_route_next(struct th_route_iter *it)
 	return NULL;
 }
 
+/* Most routes differ in what is before their first argument. */
+static bool begins_alike(const char *words, struct th_str path)
+{
+	size_t i = 0;
+
+	for (; words[i] && words[i] != '{'; i++)
+		if (i == path.len || words[i] != path.ptr[i])
+			return false;
+	return true;
+}
+
 /* One word of the path beside one of the route; an argument is decoded into `to`. */
 static bool word_fits(struct th_str pattern, struct th_str word, char *to, size_t size)
 {
@@ -34,6 +45,8 @@ bool th_route_fits(const char *words, struct th_str path, struct th_access *a)
 	struct th_str pattern = th_str_of(words);
 	size_t count = 0;
 
+	if (!begins_alike(words, path))
+		return false;
 	while (pattern.len && path.len) {
 		struct th_str want = th_str_split(&pattern, '/');
 		bool argument = want.len > 0 && want.ptr[0] == '{';

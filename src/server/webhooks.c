@@ -7,6 +7,11 @@
 #include "io/clock.h"
 #include "server/service.h"
 
+bool th_webhooks_any(const struct th_webhooks *w)
+{
+	return w && w->first;
+}
+
 void th_webhooks_event(struct th_webhooks *w, const char *session, const char *user,
 		       struct th_str event)
 {
@@ -16,7 +21,7 @@ void th_webhooks_event(struct th_webhooks *w, const char *session, const char *u
 	struct th_webhook_item *item;
 	enum th_webhook_event e;
 
-	if (!w || !w->first ||
+	if (!th_webhooks_any(w) ||
 	    !th_webhook_event_of(kind, th_json_raw_get(event, "data"), &e, &more) ||
 	    th_json_parse(event, &doc, NULL) != TH_OK)
 		return;

@@ -29,6 +29,7 @@ struct th_webhooks *th_webhooks_free(struct th_webhooks *w); /* takes NULL, retu
 void th_webhooks_configure(struct th_webhooks *w);
 /* Begins to read the logs; before sessions are taken up. */
 void th_webhooks_recover(struct th_webhooks *w);
+bool th_webhooks_any(const struct th_webhooks *w); /* is somebody told? */
 /* An event of a session of this server is durable. */
 void th_webhooks_event(struct th_webhooks *w, const char *session, const char *user,
 		       struct th_str event);
