@@ -9,6 +9,7 @@
 
 #define KINDS (THOLE_NOTE_EVENT | THOLE_NOTE_DELTA | THOLE_NOTE_REST | THOLE_NOTE_OPEN)
 #define TABLE_FIRST 64
+#define TRIM_AT_ONCE 64 /* their leases are given back in one transaction */
 
 /* ---- the table ---- */
 
@@ -291,8 +292,9 @@ static void on_note(void *ctx, struct thole_session *session, const struct thole
 		set_rested(h, h->rested_ms && !th_hub_runs(h));
 	if (thole_note_kind(note) == THOLE_NOTE_EVENT) {
 		h->written = true;
-		th_webhooks_event(h->server->webhooks, h->id, h->user,
-				  th_str_of(thole_note_json(note)));
+		if (th_webhooks_any(h->server->webhooks)) /* else its text is not made */
+			th_webhooks_event(h->server->webhooks, h->id, h->user,
+					  th_str_of(thole_note_json(note)));
 		if (strcmp(thole_note_name(note), "model_answered") == 0)
 			th_quota_look(h);
 	}
@@ -346,7 +348,9 @@ static void trim(void *ctx)
 {
 	struct th_server *s = ctx;
 
-	while (s->hubs.spare_count > TH_SERVE_RESTING_MAX) {
+	if (s->hubs.spare_count <= TH_SERVE_RESTING_MAX)
+		return;
+	while (s->hubs.spare_count > TH_SERVE_RESTING_MAX - TRIM_AT_ONCE) {
 		struct th_hub *h = s->hubs.spare_first;
 
 		/* Something was said to it, or its end was decided, since it was put there. */
