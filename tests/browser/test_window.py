@@ -29,13 +29,38 @@ def first_pixel(path):
 
 # Answers as a browser does until its page is there, and ends before it has a window.
 ENDS_EARLY = """#!/usr/bin/python3
-import json, os
+import os, struct
+def put(v):
+    if isinstance(v, bool):
+        return b"\\xf5" if v else b"\\xf4"
+    if isinstance(v, int):
+        return b"\\x1a" + struct.pack(">I", v)
+    if isinstance(v, str):
+        return b"\\x7a" + struct.pack(">I", len(v)) + v.encode()
+    inside = b"\\xbf" + b"".join(put(k) + put(v[k]) for k in v) + b"\\xff"
+    return b"\\xd8\\x18\\x5a" + struct.pack(">I", len(inside)) + inside
+def get(b):
+    kind, more, b = b[0] >> 5, b[0] & 31, b[1:]
+    if kind == 7:
+        return {20: False, 21: True, 22: None}.get(more), b[8:] if more == 27 else b
+    if kind == 6:
+        return get(b[6:])
+    if more == 31:
+        items = []
+        while b[0] != 255:
+            item, b = get(b)
+            items.append(item)
+        return (dict(zip(items[::2], items[1::2])) if kind == 5 else items), b[1:]
+    if more == 26:
+        more, b = struct.unpack(">I", b[:4])[0], b[4:]
+    return (b[:more].decode(), b[more:]) if kind == 3 else (more, b)
 def say(**message):
-    os.write(4, json.dumps(message).encode() + b"\\0")
+    os.write(4, put(message))
 text = b""
 while (more := os.read(3, 65536)):
-    *whole, text = (text + more).split(b"\\0")
-    for asked in map(json.loads, whole):
+    text += more
+    while len(text) > 7 and len(text) >= 7 + struct.unpack(">I", text[3:7])[0]:
+        asked, text = get(text)
         if asked["method"] == "Target.setAutoAttach" and "sessionId" not in asked:
             say(method="Target.attachedToTarget", params={"sessionId": "s", "waitingForDebugger": False, "targetInfo": {
                 "targetId": "t", "type": "page", "title": "", "url": "about:blank", "attached": True}})
