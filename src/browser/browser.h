@@ -18,6 +18,7 @@
  *	marks.c     elements on the screen, with the numbers of snapshots
  *	log.c       console and network, as they were told
  *	files.c     downloads, uploads, long texts: files of the workspace
+ *	policy.c    what its address bar may open
  *	window.c    the row of the same in a window on a desktop
  *
  * All functions block, in one thread.  A page that does not answer is TH_EIO and costs only its
@@ -106,6 +107,7 @@ extern const struct th_table th_browser_own_table;
 struct th_loop;
 struct th_child;
 struct th_sandbox_plan;
+struct th_sandbox_placed;
 
 struct th_browser {
 	struct th_computer computer; /* first */
@@ -216,6 +218,9 @@ bool th_browser_installed(void); /* where distributions have it */
 TH_NODISCARD enum th_code th_browser_profile(struct th_arena *a,
 					     const struct th_computer_options *o, char **ret,
 					     struct th_err *err);
+/* What its address bar and menus may open, as a file in the folder, and where it looks for that. */
+TH_NODISCARD enum th_code th_browser_policy(struct th_arena *a, struct th_str folder,
+					    struct th_sandbox_placed *ret, struct th_err *err);
 TH_NODISCARD enum th_code th_browser_start(struct th_browser *b,
 					   const struct th_computer_options *o, struct th_err *err);
 void th_browser_end(struct th_browser *b); /* and all processes that it started */

@@ -22,6 +22,7 @@
 #include "desktop/kind.h"
 #include "io/clock.h"
 #include "io/files.h"
+#include "io/sandbox.h"
 #include "x11/x11.h"
 
 #define ENDED "the browser in the window has ended: it was closed, or it was killed"
@@ -36,6 +37,7 @@ struct window {
 	int both_fd;                 /* epoll: the display, and the browser */
 	struct th_arena arena;       /* strings of the options */
 	struct th_computer_options options;
+	struct th_sandbox_placed policy;
 	char own_folder[40]; /* where nobody has given one; "" */
 };
 
@@ -185,9 +187,11 @@ static enum th_code copy_options(struct window *w, const struct th_computer_opti
 		*texts[i] = th_str_of(copy);
 	}
 	enum th_code code = th_browser_profile(&w->arena, &w->options, &profile, err);
-	if (!code)
-		w->options.profile = th_str_of(profile);
-	return code;
+	if (code)
+		return code;
+	w->options.profile = th_str_of(profile);
+	w->options.placed = &w->policy;
+	return th_browser_policy(&w->arena, w->options.state_dir, &w->policy, err);
 }
 
 static enum th_code begin(struct window *w, struct th_err *err)

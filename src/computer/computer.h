@@ -66,9 +66,11 @@ struct th_computer_options {
 	    workspace; /* desktop: the folder its programs may write; absolute; may be empty */
 	struct th_str profile; /* desktop: a folder beside the workspace that its programs may
 				  write; may be empty */
-	uint32_t uid, gid;     /* desktop, started by root: whom it runs as; 0: nobody */
-	bool plain;            /* desktop: without namespaces, as where the kernel forbids them */
-	int interrupt_fd;      /* -1: none */
+	/* desktop: a file that its programs find in a folder of the system; may be NULL */
+	const struct th_sandbox_placed *placed;
+	uint32_t uid, gid; /* desktop, started by root: whom it runs as; 0: nobody */
+	bool plain;        /* desktop: without namespaces, as where the kernel forbids them */
+	int interrupt_fd;  /* -1: none */
 };
 
 /* One picture.  Bytes belong to the computer and stay until its next call of see or close. */

@@ -161,6 +161,7 @@ static enum th_code make_plan(struct desktop *d, const struct th_computer_option
 	struct th_sandbox s = {
 		.readable = trust,
 		.writable = writable,
+		.placed = o->placed,
 		.level_min = TH_SANDBOX_FULL,
 		.level_max = TH_SANDBOX_FULL,
 		.workspace = workspace,

@@ -33,6 +33,13 @@ enum th_sandbox_level {
 	TH_SANDBOX_FULL,   /* namespaces, and landlock + seccomp where they work inside */
 };
 
+/* A file shown below a folder of the system where nothing need be, with all else that is there.
+ * Only at the level FULL, and only where there is that folder. */
+struct th_sandbox_placed {
+	const char *from, *folder;
+	const char *path; /* in the folder */
+};
+
 /* Borrowed; paths are absolute.  Lists end with NULL and may be NULL. */
 struct th_sandbox {
 	enum th_sandbox_level level_min; /* less than this is TH_EUNSUPPORTED */
@@ -44,6 +51,7 @@ struct th_sandbox {
 	const char *const *writable;
 	const char *const *hidden; /* besides /root, homes, /etc/shadow, /run …; a path beneath
 				      these may be granted above */
+	const struct th_sandbox_placed *placed; /* may be NULL */
 	enum th_sandbox_net net;
 	int net_fd,
 	    user_fd; /* SPACE: io/net_space.h; they stay the caller's, and outlive the plan */

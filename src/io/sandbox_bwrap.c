@@ -9,8 +9,10 @@
  */
 #include "io/sandbox_bwrap.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,6 +184,56 @@ static void bind_resolver(struct th_sandbox_plan *p)
 		bind_path(p, "--ro-bind-try", path);
 }
 
+/* All of a folder but what has this name. */
+static void bind_others(struct th_sandbox_plan *p, const char *folder, const char *name)
+{
+	char path[TH_PATH_LEN_MAX];
+	DIR *dir = opendir(folder);
+	const struct dirent *e;
+
+	while (dir && (e = readdir(dir))) {
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+		    strcmp(e->d_name, name) == 0)
+			continue;
+		if (snprintf(path, sizeof(path), "%s/%s", folder, e->d_name) >= (int)sizeof(path))
+			p->failed = true;
+		else
+			args3(p, "--ro-bind-try", path, path); /* a link may lead nowhere */
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* On the way to the file each folder is made anew, with all else that is in it. */
+static void place(struct th_sandbox_plan *p, const struct th_sandbox_placed *f)
+{
+	char at[TH_PATH_LEN_MAX], name[NAME_MAX + 1];
+	const char *rest = f->path;
+	struct stat st;
+
+	if (lstat(f->folder, &st) < 0 || !S_ISDIR(st.st_mode))
+		return;
+	if (strlen(f->folder) + 1 + strlen(f->path) >= sizeof(at)) {
+		p->failed = true;
+		return;
+	}
+	args2(p, "--perms", "0755");
+	args2(p, "--tmpfs", f->folder);
+	snprintf(at, sizeof(at), "%s", f->folder);
+	for (size_t len; *rest; rest += len + (rest[len] == '/')) {
+		len = strcspn(rest, "/");
+		snprintf(name, sizeof(name), "%.*s", (int)TH_MIN(len, sizeof(name) - 1), rest);
+		bind_others(p, at, name);
+		snprintf(at + strlen(at), sizeof(at) - strlen(at), "/%s", name);
+		if (!rest[len])
+			break;
+		args2(p, "--perms", "0755");
+		args2(p, "--dir", at);
+	}
+	args3(p, "--ro-bind", f->from, at);
+	args2(p, "--remount-ro", f->folder);
+}
+
 size_t th_sandbox_own_inside(const char *workspace,
 			     char paths[static TH_DIR_KIND_COUNT][TH_PATH_LEN_MAX])
 {
@@ -241,6 +293,8 @@ static void add_mounts(struct th_sandbox_plan *p, const struct th_sandbox *s)
 	args2(p, "--tmpfs", "/run");
 	hide(p, hidden_paths);
 	hide(p, s->hidden);
+	if (s->placed)
+		place(p, s->placed);
 	if (s->net == TH_SANDBOX_NET_HOST)
 		bind_resolver(p);
 	if (s->tmp) {

@@ -96,6 +96,33 @@ class Window(house_browser.Browsed):
         self.good("computer", "-s", "b1", "zoom", 400, 400, 8, 8, "-o", picture)
         self.assertEqual(first_pixel(picture), (0xd1, 0x0a, 0xd1))
 
+    def test_address_bar(self):
+        """It opens what the tool opens; a new tab is its own page."""
+        agent = self.folder / "agent.yaml"
+        agent.write_text(self.form % (self.site.url + "/window", "tools: [browser]\n"))
+        (self.work / "secret.txt").write_text("words of a file")
+
+        def look(words=None):
+            wait = 'browser {"action": "wait", "text": "%s", "seconds": 5}\n' % words if words else ""
+            self.good("run", *(["-a", agent, "-m", "human/human"] if not self.seen else []), "-s", "m", "look",
+                      stdin=wait + 'browser {"action": "snapshot"}\ndone seen\n')
+            self.seen.append(self.text([e["data"] for e in self.events("m") if e["kind"] == "outcome"][-1]))
+            self.assertNotIn("words of a file", self.seen[-1])
+            return self.seen[-1]
+
+        self.seen = []
+        look("Window")
+        for address, words in (("file://%s/secret.txt" % self.work, "is blocked"), (self.site.url + "/form", "# Order"), ("chrome://settings", "is blocked")):
+            for _ in range(5):  # a person who sees that his keys were not taken presses them again
+                for action in (("key", "ctrl+l"), ("type", address), ("key", "Return")):
+                    self.good("computer", "-s", "m", *action)
+                if address in look(words.strip("# ")):
+                    break
+            self.assertIn(address, self.seen[-1])
+            self.assertIn(words, self.seen[-1])
+        self.good("computer", "-s", "m", "key", "ctrl+t")
+        self.assertRegex(look(), r"Page .*chrome://new.* \(tab 2 of 2 open\)")
+
     def test_first_look(self):
         """It waits for the tabs and the address bar, and not only for a window: that is of one colour at first."""
         self.good("computer", "-c", "browser_window", "zoom", 100, 8, 600, 56, "-o", self.folder / "bar.png")

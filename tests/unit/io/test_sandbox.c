@@ -301,6 +301,40 @@ static void more_can_be_granted_and_hidden(void **state)
 	expect(&s, script, "yes\nno\nyes\n");
 }
 
+static void a_file_is_placed_beside_what_is_there(void **state)
+{
+	const char *folder = access("/etc/security", F_OK) ? "/etc/profile.d" : "/etc/security";
+	char script[512], want[64];
+	struct th_sandbox s = sandbox_of(TH_SANDBOX_FULL);
+	struct th_sandbox_placed placed = { .from = outside, .folder = folder, .path = "a/b/c" };
+	DIR *dir = opendir(folder);
+	size_t count = 0;
+
+	(void)state;
+	if (!dir)
+		skip();
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	s.placed = &placed;
+	snprintf(script, sizeof(script),
+		 "cat %s/a/b/c; ls -a %s | wc -l; " TRY("echo x > %s/a/b/c") TRY("mv %s/a %s/b")
+		     TRY("touch %s/new"),
+		 folder, folder, folder, folder, folder, folder);
+	snprintf(want, sizeof(want), "outside\n%zu\nno\nno\nno\n", count + 1);
+	expect(&s, script, want);
+	/* What cannot be placed is no plan. */
+	char long_path[2 * TH_PATH_LEN_MAX];
+	memset(long_path, 'x', sizeof(long_path) - 1);
+	long_path[sizeof(long_path) - 1] = '\0';
+	placed.path = long_path;
+	struct th_sandbox_plan *plan = NULL;
+	assert_int_not_equal(th_sandbox_plan_new(&s, &plan, NULL), TH_OK);
+	/* A folder that is not there has nothing in it. */
+	placed = (struct th_sandbox_placed){ outside, "/etc/no-such-folder", "a" };
+	expect(&s, TRY("cat /etc/no-such-folder/a"), "no\n");
+}
+
 static void the_namespace_ends_with_the_command(void **state)
 {
 	(void)state;
@@ -518,6 +552,7 @@ int main(void)
 		T(a_shared_tmp_is_shared),
 		T(what_cannot_be_set_up_has_not_started),
 		T(more_can_be_granted_and_hidden),
+		T(a_file_is_placed_beside_what_is_there),
 		T(the_namespace_ends_with_the_command),
 		T(a_signal_reaches_the_command_not_the_sandbox),
 		T(a_signal_reaches_a_command_that_was_not_heard_of),
