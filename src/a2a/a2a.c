@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * a2a.c - the server as an agent of the A2A protocol, POST /a2a/{agent}: JSON-RPC
- * with the methods of version 1.0 and of 0.3, each answered in its own words.
+ * with the methods of version 1.0 and of 0.3, each answered in its own words; and
+ * what a request of either binding (rest.c) comes to.
  */
 #include <stdlib.h>
 
@@ -77,11 +78,6 @@ static void subscribe(struct th_a2a *m)
 		th_a2a_follow(m, h, &(struct th_a2a_how){ .stream = true });
 }
 
-static void no_push(struct th_a2a *m)
-{
-	th_a2a_fail(m, TH_A2A_ENOPUSH, "there are no push notifications");
-}
-
 static void no_card(struct th_a2a *m)
 {
 	th_a2a_fail(m, TH_A2A_ENOCARD, "there is no other card than the open one");
@@ -89,7 +85,7 @@ static void no_card(struct th_a2a *m)
 
 static const struct method {
 	const char *v1, *v03;
-	void (*fn)(struct th_a2a *m);
+	th_a2a_fn *fn;
 } methods[] = {
 	{ "SendMessage", "message/send", send_message },
 	{ "SendStreamingMessage", "message/stream", stream_message },
@@ -97,16 +93,18 @@ static const struct method {
 	{ "CancelTask", "tasks/cancel", cancel_task },
 	{ "SubscribeToTask", "tasks/resubscribe", subscribe },
 	{ "ListTasks", "tasks/list", th_a2a_list_tasks },
-	{ "CreateTaskPushNotificationConfig", "tasks/pushNotificationConfig/set", no_push },
-	{ "GetTaskPushNotificationConfig", "tasks/pushNotificationConfig/get", no_push },
-	{ "ListTaskPushNotificationConfigs", "tasks/pushNotificationConfig/list", no_push },
-	{ "DeleteTaskPushNotificationConfig", "tasks/pushNotificationConfig/delete", no_push },
+	{ "CreateTaskPushNotificationConfig", "tasks/pushNotificationConfig/set", th_a2a_push_set },
+	{ "GetTaskPushNotificationConfig", "tasks/pushNotificationConfig/get", th_a2a_push_get },
+	{ "ListTaskPushNotificationConfigs", "tasks/pushNotificationConfig/list",
+	  th_a2a_push_list },
+	{ "DeleteTaskPushNotificationConfig", "tasks/pushNotificationConfig/delete",
+	  th_a2a_push_delete },
 	{ "GetExtendedAgentCard", "agent/getAuthenticatedExtendedCard", no_card },
 };
 
 /* ---- the task that is named ---- */
 
-static void request_free(struct th_a2a *m)
+void th_a2a_free(struct th_a2a *m)
 {
 	th_a2a_task_deinit(&m->task);
 	th_a2a_list_free(m->list);
@@ -120,7 +118,7 @@ static void on_gone(struct th_access *a)
 	struct th_a2a *m = a->ctx;
 
 	th_log_load_cancel(m->load);
-	request_free(m);
+	th_a2a_free(m);
 }
 
 /* The method; once more, when it needs something of the store. */
@@ -134,7 +132,7 @@ static void run_again(struct th_access *a)
 	m->waits = false;
 	m->fn(m);
 	if (!m->waits) {
-		request_free(m);
+		th_a2a_free(m);
 		return;
 	}
 	a->ctx = m;
@@ -168,7 +166,7 @@ static void on_loaded(void *ctx, int code, const struct thole_error *err)
 	if (code && code != 1 && code != THOLE_ENOENT) {
 		th_a2a_fail(m, TH_RPC_EINTERNAL, "the task's log cannot be read: %s",
 			    err ? err->text : "");
-		request_free(m);
+		th_a2a_free(m);
 		return;
 	}
 	m->found = code != THOLE_ENOENT && m->task.last_seq;
@@ -180,13 +178,15 @@ static bool names(const struct th_a2a *m, char session[static TH_SESSION_ID_MAX 
 		  uint64_t *ret_after, bool *ret_latest)
 {
 	const struct th_json *message = th_json_get(m->params, "message");
-	struct th_str task = th_json_get_str(m->params, "id");
+	struct th_str task = th_json_get_str(m->params, "taskId"); /* of a hook of 1.0 */
 	struct th_str context = th_json_get_str(message, "contextId");
 
 	*ret_latest = false;
 	*ret_after = 0;
 	if (message)
 		task = th_json_get_str(message, "taskId");
+	else if (!task.len)
+		task = th_json_get_str(m->params, "id");
 	if (task.len)
 		return th_a2a_task_parse(task, session, ret_after);
 	if (!context.len || context.len > TH_SESSION_ID_MAX || memchr(context.ptr, 0, context.len))
@@ -227,76 +227,87 @@ static void begin_with_task(struct th_access *a)
 
 /* ---- requests ---- */
 
-static bool version_is_known(struct th_str version)
+static bool version_is_known(const struct th_a2a *m, struct th_str version)
 {
-	return !version.len || th_str_is(version, "1.0") ||
-	       th_str_starts(version, TH_STR("1.0.")) || th_str_is(version, "0.3") ||
-	       th_str_starts(version, TH_STR("0.3."));
+	if (!version.len || th_str_is(version, "1.0") || th_str_starts(version, TH_STR("1.0.")))
+		return true;
+	return !m->rest && (th_str_is(version, "0.3") || th_str_starts(version, TH_STR("0.3.")));
 }
 
 /* NULL: it was answered. */
-static const struct method *find_method(struct th_a2a *m, const struct th_rpc *r)
+static const struct method *find_method(struct th_a2a *m, struct th_str name)
 {
 	if (!th_served_find(&m->access->server->agents, th_str_of(m->access->args[0]))) {
 		th_a2a_fail(m, TH_RPC_EPARAMS, "there is no agent of that name");
 		return NULL;
 	}
-	if (!version_is_known(th_http_header(m->access->request, "a2a-version"))) {
-		th_a2a_fail(m, TH_A2A_EVERSION, "the versions are 1.0 and 0.3");
+	if (!version_is_known(m, th_http_header(m->access->request, "a2a-version"))) {
+		th_a2a_fail(m, TH_A2A_EVERSION,
+			    m->rest ? "the version of HTTP+JSON is 1.0"
+				    : "the versions are 1.0 and 0.3");
 		return NULL;
 	}
 	for (size_t i = 0; i < TH_COUNT(methods); i++) {
-		m->v1 = th_str_is(r->method, methods[i].v1);
-		if (m->v1 || th_str_is(r->method, methods[i].v03))
+		m->v1 = th_str_is(name, methods[i].v1);
+		if (m->v1 || th_str_is(name, methods[i].v03))
 			return &methods[i];
 	}
 	th_a2a_fail(m, TH_RPC_EMETHOD, "there is no such method");
 	return NULL;
 }
 
-/* Its method and what it is given.  False: it was answered. */
-static bool read_request(struct th_a2a *m, const struct th_rpc *r)
-{
-	const struct method *method;
-	struct th_err err = {};
-
-	if (r->kind == TH_RPC_BROKEN) {
-		th_a2a_fail(m, TH_RPC_EPARSE, "the body is no JSON");
-		return false;
-	}
-	if (r->kind != TH_RPC_REQUEST) {
-		th_a2a_fail(m, TH_RPC_EREQUEST, "the body is no request of JSON-RPC 2.0");
-		return false;
-	}
-	if (th_json_parse(r->params.len ? r->params : TH_STR("{}"), &m->doc, &err) != TH_OK) {
-		th_a2a_fail(m, TH_RPC_EPARAMS, "%s", err.msg);
-		return false;
-	}
-	method = find_method(m, r);
-	if (!method)
-		return false;
-	m->params = th_json_root(m->doc);
-	m->fn = method->fn;
-	return true;
-}
-
-void th_a2a_post(struct th_access *a)
+struct th_a2a *th_a2a_new(struct th_access *a)
 {
 	struct th_a2a *m = th_alloc(sizeof(*m));
-	struct th_rpc r;
 
-	th_rpc_read(th_http_body(a->request), &r);
 	m->access = a;
-	m->id_text = th_alloc(r.id.len + 1);
-	memcpy(m->id_text, r.id.ptr ?: "", r.id.len);
-	m->id = th_str_n(m->id_text, r.id.len);
-	if (!read_request(m, &r)) {
-		request_free(m);
+	return m;
+}
+
+static void serve(struct th_a2a *m, struct th_str name, struct th_str params)
+{
+	const struct method *method = find_method(m, name);
+	struct th_access *a = m->access;
+	struct th_err err = {};
+
+	if (method && th_json_parse(params.len ? params : TH_STR("{}"), &m->doc, &err) != TH_OK) {
+		th_a2a_fail(m, TH_RPC_EPARAMS, "%s", err.msg);
+		method = NULL;
+	}
+	if (!method) {
+		th_a2a_free(m);
 		return;
 	}
+	m->params = th_json_root(m->doc);
+	m->fn = method->fn;
 	a->ctx = m;
 	a->gone = on_gone;
 	a->reads = true;
 	a->again = begin_with_task;
 	begin_with_task(a);
+}
+
+void th_a2a_serve(struct th_a2a *m, const char *method, struct th_str params)
+{
+	serve(m, th_str_of(method), params);
+}
+
+void th_a2a_post(struct th_access *a)
+{
+	struct th_a2a *m = th_a2a_new(a);
+	struct th_rpc r;
+
+	th_rpc_read(th_http_body(a->request), &r);
+	m->id_text = th_alloc(r.id.len + 1);
+	memcpy(m->id_text, r.id.ptr ?: "", r.id.len);
+	m->id = th_str_n(m->id_text, r.id.len);
+	if (r.kind == TH_RPC_REQUEST) {
+		serve(m, r.method, r.params);
+		return;
+	}
+	if (r.kind == TH_RPC_BROKEN)
+		th_a2a_fail(m, TH_RPC_EPARSE, "the body is no JSON");
+	else
+		th_a2a_fail(m, TH_RPC_EREQUEST, "the body is no request of JSON-RPC 2.0");
+	th_a2a_free(m);
 }

@@ -19,11 +19,12 @@ static void add_base(const struct th_access *a, struct th_buf *out)
 	th_buf_add(out, th_http_header(a->request, "host"));
 }
 
-static void put_interface(struct th_jw *w, struct th_str url, const char *version)
+static void put_interface(struct th_jw *w, struct th_str url, const char *binding,
+			  const char *version)
 {
 	th_jw_object(w);
 	th_jw_kstr(w, "url", url);
-	th_jw_kstr(w, "protocolBinding", TH_STR("JSONRPC"));
+	th_jw_kstr(w, "protocolBinding", th_str_of(binding));
 	th_jw_kstr(w, "protocolVersion", th_str_of(version));
 	th_jw_object_end(w);
 }
@@ -42,13 +43,16 @@ static void put_card(struct th_jw *w, struct th_str name, struct th_str url)
 	th_jw_kstr(w, "preferredTransport", TH_STR("JSONRPC"));
 	th_jw_name(w, TH_STR("supportedInterfaces"));
 	th_jw_array(w);
-	put_interface(w, url, "1.0");
-	put_interface(w, url, "0.3");
+	put_interface(w, url, "JSONRPC", "1.0");
+	put_interface(w, url, "HTTP+JSON", "1.0");
+	put_interface(w, url, "JSONRPC", "0.3");
 	th_jw_array_end(w);
 	th_jw_kraw(w, "capabilities",
-		   TH_STR("{\"streaming\":true,\"pushNotifications\":false,"
+		   TH_STR("{\"streaming\":true,\"pushNotifications\":true,"
 			  "\"extendedAgentCard\":false}"));
-	th_jw_kraw(w, "defaultInputModes", TH_STR("[\"text/plain\",\"application/json\"]"));
+	th_jw_kraw(w, "defaultInputModes",
+		   TH_STR("[\"text/plain\",\"application/json\",\"image/png\",\"image/jpeg\","
+			  "\"image/webp\",\"image/gif\",\"application/pdf\"]"));
 	th_jw_kraw(w, "defaultOutputModes", TH_STR("[\"text/plain\"]"));
 	th_jw_name(w, TH_STR("skills"));
 	th_jw_array(w);

@@ -1,98 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* follow.c - answers of the A2A protocol, at once, when a task rests, or as a stream. */
-#include <stdarg.h>
+/* follow.c - a task is followed: the answer comes when it rests, or it is streamed until then. */
 #include <stdlib.h>
 
 #include "a2a/internal.h"
-#include "server/fleet.h"
-
-/* ---- answers ---- */
-
-void th_a2a_answer(struct th_a2a *m, const struct th_buf *result)
-{
-	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
-
-	th_rpc_print_result(m->id, th_buf_str(result), &json);
-	th_access_json(m->access, 200, &json);
-}
-
-void th_a2a_fail(struct th_a2a *m, int code, const char *fmt, ...)
-{
-	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
-	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
-	va_list ap;
-
-	va_start(ap, fmt);
-	th_buf_vprintf(&text, fmt, ap);
-	va_end(ap);
-	th_rpc_print_error(m->id, code, th_buf_str(&text), TH_STR(""), &json);
-	th_access_json(m->access, 200, &json);
-}
-
-void th_a2a_fail_api(struct th_a2a *m, const struct thole_error *err)
-{
-	if (th_forward_places(m->access, err))
-		return;
-	int code = err->code == THOLE_ENOENT                                ? TH_A2A_ENOTFOUND
-		   : err->code == THOLE_EPROTO                              ? TH_A2A_EUNSUPPORTED
-		   : err->code == THOLE_EUSAGE || err->code == THOLE_EEXIST ? TH_RPC_EPARAMS
-									    : TH_RPC_EINTERNAL;
-
-	th_a2a_fail(m, code, "%s", err->text);
-}
-
-struct th_hub *th_a2a_open(struct th_a2a *m, const char *id)
-{
-	const struct th_found *open = th_need_open(&m->access->needs, id, m->access->user, true);
-
-	m->waits = !open;
-	if (!open)
-		return NULL;
-	if (open->err) {
-		th_a2a_fail_api(m, open->err);
-		return NULL;
-	}
-	return th_hub_find(m->access->server, id);
-}
-
-void th_a2a_no_task(struct th_a2a *m)
-{
-	th_a2a_fail(m, TH_A2A_ENOTFOUND, "there is no such task");
-}
-
-int64_t th_a2a_history(const struct th_a2a *m)
-{
-	const struct th_json *n = th_json_get(m->params, "historyLength");
-
-	if (!n)
-		n = th_json_get(th_json_get(m->params, "configuration"), "historyLength");
-	return th_json_int(n, TH_A2A_HISTORY_MAX);
-}
-
-/* `wrap`: what SendMessage answers, where GetTask answers with the task itself. */
-static void put_task(const struct th_a2a_task *t, bool v1, int64_t history, bool wrap,
-		     struct th_buf *out)
-{
-	struct th_jw w = th_jw(out);
-
-	if (v1 && wrap) {
-		th_jw_object(&w);
-		th_jw_name(&w, TH_STR("task"));
-	}
-	th_a2a_print_task(t, v1, history, &w);
-	if (v1 && wrap)
-		th_jw_object_end(&w);
-}
-
-void th_a2a_answer_task(struct th_a2a *m, const struct th_a2a_task *t, int64_t history, bool plain)
-{
-	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
-
-	put_task(t, m->v1, history, !plain, &out);
-	th_a2a_answer(m, &out);
-}
-
-/* ---- what is waited for, or streamed ---- */
 
 struct follow {
 	struct th_listener listener;
@@ -103,7 +13,7 @@ struct follow {
 	enum th_a2a_state told;
 	size_t told_messages;
 	int64_t history;
-	bool v1, began;
+	bool v1, rest, began;
 	bool writes, gone; /* its peer may leave while it is written to: it is freed after that */
 };
 
@@ -148,7 +58,10 @@ static bool frame(struct follow *f, const struct th_buf *result)
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
 	struct th_buf line TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP_REPLY_MAX);
 
-	th_rpc_print_result(th_str_of(f->id), th_buf_str(result), &json);
+	if (f->rest)
+		th_buf_add(&json, th_buf_str(result));
+	else
+		th_rpc_print_result(th_str_of(f->id), th_buf_str(result), &json);
 	th_buf_add_cstr(&line, "data: ");
 	th_buf_add(&line, th_buf_str(&json));
 	th_buf_add_cstr(&line, "\n\n");
@@ -162,7 +75,9 @@ static void on_ping(struct th_listener *l)
 
 static void end(struct follow *f)
 {
-	struct th_a2a m = { .access = f->access, .id = th_str_of(f->id), .v1 = f->v1 };
+	struct th_a2a m = {
+		.access = f->access, .id = th_str_of(f->id), .v1 = f->v1, .rest = f->rest
+	};
 	struct th_access *a = f->access;
 
 	a->gone = NULL;
@@ -185,7 +100,7 @@ static bool tell(struct follow *f)
 	if (!f->how.stream || !f->task.message_count || (f->began && !news))
 		return true; /* it begins with what was said */
 	if (!f->began) {
-		put_task(&f->task, f->v1, f->history, true, &out);
+		th_a2a_put_task(&f->task, f->v1, f->history, true, &out);
 	} else {
 		if (f->task.output && th_a2a_task_over(&f->task)) {
 			th_a2a_print_output(&f->task, f->v1, &w);
@@ -202,12 +117,23 @@ static bool tell(struct follow *f)
 	return frame(f, &out);
 }
 
+static bool is_word(const struct thole_note *note)
+{
+	const char *kind = thole_note_name(note);
+
+	return strcmp(kind, "approval_decided") == 0 || strcmp(kind, "settled") == 0;
+}
+
 static bool ends(const struct follow *f, const struct thole_note *note)
 {
 	if (!note)
 		return true;
 	if (f->how.at_once)
 		return f->task.message_count > 0;
+	/* A word about one of several calls: it has not ceased to wait, and rests no second time.
+	 */
+	if (thole_note_kind(note) == THOLE_NOTE_EVENT)
+		return f->task.state == TH_A2A_INPUT_REQUIRED && is_word(note);
 	return thole_note_kind(note) == THOLE_NOTE_REST && f->task.last_seq > 0;
 }
 
@@ -235,7 +161,8 @@ void th_a2a_follow(struct th_a2a *m, struct th_hub *h, const struct th_a2a_how *
 			      .task = m->task,
 			      .how = *how,
 			      .history = th_a2a_history(m),
-			      .v1 = m->v1 };
+			      .v1 = m->v1,
+			      .rest = m->rest };
 	m->task = (struct th_a2a_task){ 0 };
 	f->id = th_alloc(m->id.len + 1);
 	memcpy(f->id, m->id.ptr, m->id.len);

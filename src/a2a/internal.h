@@ -8,6 +8,7 @@
 #include "a2a/a2a.h"
 #include "a2a/task.h"
 #include "server/service.h"
+#include "server/webhooks.h"
 #include "wire/jsonrpc.h"
 
 enum th_a2a_code { /* of the protocol */
@@ -20,7 +21,10 @@ enum th_a2a_code { /* of the protocol */
 		   TH_A2A_EVERSION = -32009
 };
 
+struct th_a2a;
 struct th_a2a_list;
+
+typedef void th_a2a_fn(struct th_a2a *m);
 
 /* A request, until it is answered or its task is followed. */
 struct th_a2a {
@@ -29,22 +33,31 @@ struct th_a2a {
 	const struct th_json *params;
 	struct th_str id; /* of `id_text` */
 	char *id_text;
-	void (*fn)(struct th_a2a *m); /* the method */
-	struct th_log_load *load;     /* of the task's log */
-	struct th_a2a_list *list;     /* ListTasks */
+	th_a2a_fn *fn;            /* the method */
+	struct th_log_load *load; /* of the task's log */
+	struct th_a2a_list *list; /* ListTasks */
 	/* The task that it names, or the last one of the context: `found`, where it is the
 	 * caller's and has begun. */
 	struct th_a2a_task task;
 	bool found;
 	bool waits; /* for the store: the method is done again when it has answered */
 	bool v1;
+	bool rest; /* HTTP+JSON, which is of 1.0 alone */
 };
 
-/* ---- follow.c ---- */
+/* ---- a2a.c ---- */
+
+struct th_a2a *th_a2a_new(struct th_access *a);
+/* Answers now or later, by the method of that name of 1.0.  `params`: a JSON object. */
+void th_a2a_serve(struct th_a2a *m, const char *method, struct th_str params);
+void th_a2a_free(struct th_a2a *m); /* of one that was answered at once */
+
+/* ---- answer.c ---- */
 
 /* Each answers the request. */
 TH_PRINTF(3, 4) void th_a2a_fail(struct th_a2a *m, int code, const char *fmt, ...);
 void th_a2a_answer(struct th_a2a *m, const struct th_buf *result);
+void th_a2a_answer_nothing(struct th_a2a *m);
 void th_a2a_fail_api(struct th_a2a *m, const struct thole_error *err);
 void th_a2a_no_task(struct th_a2a *m);
 /* Open here.  NULL: it cannot be opened, which was the answer; or m->waits. */
@@ -52,6 +65,11 @@ struct th_hub *th_a2a_open(struct th_a2a *m, const char *session);
 /* `plain`: the task itself, not as SendMessage of 1.0 gives it. */
 void th_a2a_answer_task(struct th_a2a *m, const struct th_a2a_task *t, int64_t history, bool plain);
 int64_t th_a2a_history(const struct th_a2a *m); /* how many messages are wanted */
+/* `wrap`: what SendMessage answers, where GetTask answers with the task itself. */
+void th_a2a_put_task(const struct th_a2a_task *t, bool v1, int64_t history, bool wrap,
+		     struct th_buf *out);
+
+/* ---- follow.c ---- */
 
 /* How it is answered. */
 struct th_a2a_how {
@@ -73,8 +91,33 @@ void th_a2a_list_free(struct th_a2a_list *l);
 
 void th_a2a_send(struct th_a2a *m, bool stream); /* a message; answers */
 
-/* ---- handlers (a2a.c, card.c) ---- */
+/* ---- parts.c: what a message says ---- */
 
-th_access_fn th_a2a_post, th_a2a_card, th_a2a_agent_card;
+struct th_a2a_said {
+	struct th_buf text, items; /* items: the same with its files, as a list of one message */
+	struct th_jw w;
+	bool files;
+	const struct th_json *decision; /* a data part that decides; NULL: none */
+};
+/* False: it was answered.  To be deinited in both cases. */
+bool th_a2a_said_read(struct th_a2a *m, struct th_a2a_said *ret);
+void th_a2a_said_deinit(struct th_a2a_said *s);
+
+/* ---- push.c: who wants to be told of a task ---- */
+
+th_a2a_fn th_a2a_push_set, th_a2a_push_get, th_a2a_push_list, th_a2a_push_delete;
+/* What a message's configuration asks for.  False: it was answered, and nothing was done. */
+bool th_a2a_push_check(struct th_a2a *m);
+bool th_a2a_push_add(struct th_a2a *m); /* to m->task; false: the same */
+
+/* ---- letter.c: what they are told ---- */
+
+extern const struct th_letters th_a2a_letters;
+
+/* ---- handlers (a2a.c, rest.c, card.c) ---- */
+
+th_access_fn th_a2a_post, th_a2a_rest, th_a2a_card, th_a2a_agent_card;
+/* rest.c: the task that such a request names; false: it is none, or names none. */
+bool th_a2a_rest_task(const struct th_access *a, struct th_str *ret);
 
 #endif

@@ -6,7 +6,9 @@
  * Nothing is kept of tasks beside the logs, so a page reads those of its
  * sessions, one after the other.  A page's token says where the next one begins:
  * the cursor of a page of sessions, a place in that, and the task behind which
- * it goes on there.
+ * it goes on there; and how many there are in all.  That is counted once, with the
+ * first page: its walk goes on through the other sessions, as far as
+ * TH_A2A_COUNT_EVENTS allows.
  */
 #include <stdlib.h>
 
@@ -20,7 +22,7 @@ struct printed {
 };
 
 struct th_a2a_list {
-	struct th_json_doc *page; /* of sessions; NULL: not read yet */
+	struct th_json_doc *page; /* of sessions; NULL: not read yet, or to be read anew */
 	/* Where it begins, and then where it is. */
 	struct th_buf cursor;
 	size_t at;       /* in the page */
@@ -36,7 +38,10 @@ struct th_a2a_list {
 	bool dropped; /* older ones, for want of room: the next page has them */
 	/* The page that is made. */
 	struct th_buf tasks, next;
-	int64_t count;
+	int64_t count, total;
+	uint64_t events; /* of logs that were read for the total alone */
+	bool full;       /* what comes is only counted */
+	bool known;      /* the total is: of the token */
 	bool over;
 	struct thole_error failure; /* instead of the page; code 0: none */
 };
@@ -71,16 +76,18 @@ static bool read_number(struct th_str *text, uint64_t *ret)
 	return true;
 }
 
-/* CURSOR.PLACE.BEFORE */
+/* CURSOR.PLACE.BEFORE.TOTAL */
 static bool read_token(struct th_str token, struct th_a2a_list *l)
 {
-	uint64_t at = 0;
+	uint64_t at = 0, total = 0;
 
 	if (!token.len)
 		return true;
-	if (!read_number(&token, &l->before) || !read_number(&token, &at) || at > TH_A2A_PAGE_MAX ||
-	    memchr(token.ptr, 0, token.len))
+	if (!read_number(&token, &total) || total > INT32_MAX || !read_number(&token, &l->before) ||
+	    !read_number(&token, &at) || at > TH_A2A_PAGE_MAX || memchr(token.ptr, 0, token.len))
 		return false;
+	l->known = true;
+	l->total = (int64_t)total;
 	l->at = (size_t)at;
 	th_buf_add(&l->cursor, token);
 	return !l->cursor.failed;
@@ -135,6 +142,9 @@ static void take(struct th_a2a *m)
 	char *output = l->task.output;
 
 	if (!is_wanted(l))
+		return;
+	l->total += !l->known;
+	if (l->full)
 		return;
 	if (!l->artifacts)
 		l->task.output = NULL;
@@ -206,14 +216,14 @@ static void answer(struct th_a2a *m)
 	th_jw_raw(&w, TH_STR("["));
 	th_buf_add(&out, th_buf_str(&l->tasks));
 	th_buf_add_char(&out, ']');
+	if (l->next.len)
+		th_buf_printf(&l->next, ".%lld", (long long)l->total);
 	th_jw_kstr(&w, "nextPageToken", th_buf_str(&l->next));
 	th_jw_kint(&w, "pageSize", l->size);
-	th_jw_kint(&w, "totalSize", l->count);
+	th_jw_kint(&w, "totalSize", l->total);
 	th_jw_object_end(&w);
 	th_a2a_answer(m, &out);
 }
-
-static bool next_session(struct th_a2a *m);
 
 /* Where the store does not answer now (th_code_passes) the page would lack tasks, and the next one
  * would begin behind them; a log that alone cannot be read has no tasks to tell. */
@@ -225,31 +235,36 @@ static void on_read(void *ctx, int code, const struct thole_error *err)
 	m->load = NULL;
 	if (!code)
 		take(m);
+	if (l->full)
+		l->events += l->task.last_seq;
 	th_a2a_task_deinit(&l->task);
 	if (th_code_passes(code)) {
 		l->failure = *err;
-	} else if (tell(l)) {
-		l->at++;
-		if (next_session(m))
-			return;
-	} else {
+		l->over = true;
+	} else if (!l->full && !tell(l)) {
 		forget(l, l->made_count);
 		th_buf_printf(&l->next, "%.*s.%zu.%llu", TH_FMT(th_buf_str(&l->cursor)), l->at,
 			      (unsigned long long)l->before);
+		l->before = 0;
+		l->full = true;
 	}
-	l->over = true;
+	l->at++;
 	m->access->again(m->access);
 }
 
-/* Begins to read the next one.  False: the page of sessions is at its end, or the store fails. */
+/* Begins to read the next one.  False: the page of sessions is at its end, the store fails, or
+ * nothing is to be counted any more. */
 static bool next_session(struct th_a2a *m)
 {
 	struct th_a2a_list *l = m->list;
 	const struct th_json *sessions = th_json_get(th_json_root(l->page), "sessions");
-	struct th_str after = th_json_get_str(th_json_root(l->page), "next");
 	const struct th_json *row;
 	char id[TH_SESSION_ID_MAX + 1];
 
+	if (l->full && (l->known || l->events > TH_A2A_COUNT_EVENTS)) {
+		l->over = true;
+		return false;
+	}
 	while ((row = th_json_at(sessions, l->at))) {
 		struct th_str name = th_json_get_str(row, "session_id");
 
@@ -262,16 +277,36 @@ static bool next_session(struct th_a2a *m)
 					m, &m->load, &l->failure) == 0)
 				return true;
 			th_a2a_task_deinit(&l->task);
-			if (th_code_passes(l->failure.code))
+			if (th_code_passes(l->failure.code)) {
+				l->over = true;
 				return false;
+			}
 			l->failure = (struct thole_error){ 0 };
 		}
 		l->before = 0;
 		l->at++;
 	}
-	if (after.len)
-		th_buf_printf(&l->next, "%.*s.0.0", TH_FMT(after));
 	return false;
+}
+
+/* The page of sessions is at its end: what is behind it is told by the next page of tasks. */
+static void next_page(struct th_a2a_list *l)
+{
+	struct th_str after = th_json_get_str(th_json_root(l->page), "next");
+
+	if (!after.len || l->over) {
+		l->over = true;
+		return;
+	}
+	if (!l->full)
+		th_buf_printf(&l->next, "%.*s.0.0", TH_FMT(after));
+	l->full = true;
+	l->over = l->known;
+	th_buf_clear(&l->cursor);
+	th_buf_add(&l->cursor, after);
+	th_json_free(l->page);
+	l->page = NULL;
+	l->at = 0;
 }
 
 /* ---- the sessions ---- */
@@ -291,7 +326,7 @@ static const struct th_found *find_sessions(struct th_a2a *m)
 		th_buf_add(&name, context);
 		return th_need_session(&m->access->needs, name.ptr, m->access->user);
 	}
-	th_buf_printf(&limit, "%lld", (long long)l->size);
+	th_buf_printf(&limit, "%lld", (long long)(l->full ? TH_A2A_PAGE_MAX : l->size));
 	options[5] = limit.ptr;
 	if (l->cursor.len) {
 		options[6] = "after";
@@ -322,37 +357,47 @@ static bool take_page(struct th_a2a *m, const struct th_found *found)
 	return false;
 }
 
-void th_a2a_list_tasks(struct th_a2a *m)
+/* False: it was answered. */
+static bool begin(struct th_a2a *m)
 {
 	struct th_str context = th_json_get_str(m->params, "contextId");
-	const struct th_found *found;
+	struct th_a2a_list *l = th_alloc(sizeof(*l));
 	const char *why;
 
-	if (m->list && m->list->over) {
-		answer(m);
+	*l = (struct th_a2a_list){ .state = -1 };
+	m->list = l;
+	th_buf_init(&l->cursor, 4 * TH_KIB);
+	th_buf_init(&l->tasks, TH_HTTP_REPLY_MAX);
+	th_buf_init(&l->next, 8 * TH_KIB);
+	why = read_params(m, l);
+	if (!why && (context.len > TH_SESSION_ID_MAX || memchr(context.ptr ?: "", 0, context.len)))
+		why = "there is no context of such a name";
+	if (why)
+		th_a2a_fail(m, TH_RPC_EPARAMS, "%s", why);
+	return !why;
+}
+
+void th_a2a_list_tasks(struct th_a2a *m)
+{
+	struct th_a2a_list *l;
+
+	if (!m->list && !begin(m))
 		return;
-	}
-	if (!m->list) {
-		m->list = th_alloc(sizeof(*m->list));
-		*m->list = (struct th_a2a_list){ .state = -1 };
-		th_buf_init(&m->list->cursor, 4 * TH_KIB);
-		th_buf_init(&m->list->tasks, TH_HTTP_REPLY_MAX);
-		th_buf_init(&m->list->next, 8 * TH_KIB);
-		why = read_params(m, m->list);
-		if (why || context.len > TH_SESSION_ID_MAX ||
-		    memchr(context.ptr ?: "", 0, context.len)) {
-			th_a2a_fail(m, TH_RPC_EPARAMS, "%s",
-				    why ?: "there is no context of such a name");
-			return;
+	l = m->list;
+	while (!l->over) {
+		if (!l->page) {
+			const struct th_found *found = find_sessions(m);
+
+			m->waits = !found;
+			if (!found || !take_page(m, found))
+				return;
 		}
+		m->waits = next_session(m);
+		if (m->waits)
+			return;
+		next_page(l);
 	}
-	found = find_sessions(m);
-	m->waits = !found;
-	if (!found || !take_page(m, found))
-		return;
-	m->waits = next_session(m);
-	if (!m->waits)
-		answer(m);
+	answer(m);
 }
 
 void th_a2a_list_free(struct th_a2a_list *l)

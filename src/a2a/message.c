@@ -11,55 +11,11 @@
 #include "a2a/internal.h"
 #include "io/clock.h"
 
-struct said {
-	struct th_buf text;
-	const struct th_json *decision; /* a data part that decides; NULL: none */
-};
-
-/* False: a part that is not taken. */
-static bool read_part(const struct th_json *part, struct said *s)
+static int say_it(struct thole_session *session, const struct th_a2a_said *s,
+		  struct thole_error *err)
 {
-	struct th_str text = th_json_get_str(part, "text");
-	const struct th_json *data = th_json_get(part, "data");
-	struct th_str url = th_json_get_str(part, "url");
-
-	if (!url.len)
-		url = th_json_get_str(th_json_get(part, "file"), "uri");
-	if (text.ptr && s->text.len)
-		th_buf_add_char(&s->text, '\n');
-	if (text.ptr) {
-		th_buf_add(&s->text, text);
-	} else if (th_json_get_str(data, "decision").len) {
-		s->decision = data;
-	} else if (data) {
-		th_json_print(data, &s->text);
-	} else if (url.len) {
-		th_buf_printf(&s->text, "%s%.*s", s->text.len ? "\n" : "", TH_FMT(url));
-	} else {
-		return false;
-	}
-	return true;
-}
-
-static bool read_message(struct th_a2a *m, struct said *s)
-{
-	const struct th_json *message = th_json_get(m->params, "message");
-	struct th_json_iter it = th_json_iter(th_json_get(message, "parts"));
-
-	th_buf_init(&s->text, TH_MESSAGE_MAX);
-	while (th_json_next(&it))
-		if (!read_part(it.val, s)) {
-			th_a2a_fail(m, TH_A2A_ETYPE,
-				    "a part is text, data, or the address of a file");
-			return false;
-		}
-	if (s->text.failed || (!s->text.len && !s->decision) ||
-	    memchr(s->text.ptr, 0, s->text.len)) {
-		th_a2a_fail(m, TH_RPC_EPARAMS,
-			    "message.parts hold 1 byte to 4 MiB of text, without a zero");
-		return false;
-	}
-	return true;
+	return s->files ? thole_session_items_add(session, s->items.ptr, true, err)
+			: thole_session_message(session, s->text.ptr, err);
 }
 
 /* False: it was answered, or m->waits. */
@@ -90,7 +46,7 @@ static bool is_new(struct th_a2a *m, const char *id)
 }
 
 /* A new session; its name is the context that the client chose, or a UUID. */
-static struct th_hub *begin(struct th_a2a *m, struct th_str context, const char *text)
+static struct th_hub *begin(struct th_a2a *m, struct th_str context, const struct th_a2a_said *said)
 {
 	struct th_server *s = m->access->server;
 	const struct th_served_agent *from =
@@ -116,7 +72,7 @@ static struct th_hub *begin(struct th_a2a *m, struct th_str context, const char 
 	if (!code)
 		code = thole_session_new_with(s->rt, agent, options, &session, &err);
 	if (!code)
-		code = thole_session_message(session, text, &err);
+		code = say_it(session, said, &err);
 	thole_agent_free(agent);
 	free(workspace);
 	if (code) {
@@ -129,7 +85,7 @@ static struct th_hub *begin(struct th_a2a *m, struct th_str context, const char 
 	return th_hub_find(s, id);
 }
 
-static bool decide(struct th_a2a *m, const struct said *s, struct thole_session *session)
+static bool decide(struct th_a2a *m, const struct th_a2a_said *s, struct thole_session *session)
 {
 	struct th_str word = th_json_get_str(s->decision, "decision");
 	struct th_str call = th_json_get_str(s->decision, "call_id");
@@ -141,14 +97,14 @@ static bool decide(struct th_a2a *m, const struct said *s, struct thole_session 
 	int code;
 
 	th_arena_init(&memory, TH_SERVE_JSON_MAX);
-	if (!(m->access->scopes & TH_SCOPE_APPROVE)) {
-		th_a2a_fail(m, TH_A2A_EUNSUPPORTED,
-			    "this token may not decide: it lacks the scope approve");
-		return false;
-	}
 	id = call.len ? th_arena_cstr(&memory, call) : NULL;
 	told = message.len ? th_arena_cstr(&memory, message) : NULL;
-	if (th_str_is(word, "approve"))
+	if (!s->decision)
+		code = thole_session_answer(session, th_a2a_task_question(&m->task)->call_id, by,
+					    s->text.ptr, &err);
+	else if (th_str_is(word, "answer") && told)
+		code = thole_session_answer(session, id, by, told, &err);
+	else if (th_str_is(word, "approve"))
 		code = thole_session_approve(session, id, by, &err);
 	else if (th_str_is(word, "reject"))
 		code = thole_session_reject(session, id, by, told, &err);
@@ -161,7 +117,8 @@ static bool decide(struct th_a2a *m, const struct said *s, struct thole_session 
 					    by, told, &err);
 	else {
 		th_a2a_fail(m, TH_RPC_EPARAMS,
-			    "decision is approve, reject, done, not_started or unknown");
+			    "decision is approve, reject, answer (with a message), done, "
+			    "not_started or unknown");
 		return false;
 	}
 	if (code)
@@ -171,29 +128,42 @@ static bool decide(struct th_a2a *m, const struct said *s, struct thole_session 
 	return !code;
 }
 
+/* A text answers a question, and decides about nothing else.  False: it was answered. */
+static bool may_say(struct th_a2a *m, const struct th_a2a_said *s, bool waits)
+{
+	const char *why = NULL;
+
+	if (waits && !s->decision && !th_a2a_task_question(&m->task))
+		why = "the task waits for a decision: a data part {\"decision\": \"approve\" or "
+		      "\"reject\", \"call_id\": …}, by a token that may approve";
+	else if (waits && !s->decision && (s->files || !s->text.len))
+		why = "the answer to a question is a text";
+	else if (!waits && s->decision)
+		why = "nothing in the task waits for a decision";
+	else if (waits && !(m->access->scopes & TH_SCOPE_APPROVE))
+		why = "this token may not decide, nor answer for a person: it lacks the scope "
+		      "approve";
+	if (why)
+		th_a2a_fail(m, TH_A2A_EUNSUPPORTED, "%s", why);
+	return !why;
+}
+
 /* The last task of a session that is there, and the session open.  NULL: it was answered. */
-static struct th_hub *go_on(struct th_a2a *m, const struct said *s, struct th_a2a_task *t)
+static struct th_hub *go_on(struct th_a2a *m, const struct th_a2a_said *s, struct th_a2a_task *t)
 {
 	bool waits = t->state == TH_A2A_INPUT_REQUIRED;
 	struct thole_error err;
 	struct th_hub *h;
 
-	if (waits != (s->decision != NULL)) {
-		th_a2a_fail(
-		    m, TH_A2A_EUNSUPPORTED,
-		    waits
-			? "the task waits for a decision: a data part {\"decision\": "
-			  "\"approve\" or \"reject\", \"call_id\": …}, by a token that may approve"
-			: "nothing in the task waits for a decision");
+	if (!may_say(m, s, waits))
 		return NULL;
-	}
 	if (th_a2a_task_over(t) && !has_room(m))
 		return NULL;
 	/* First: where another node has to open it, that one decides, too. */
 	h = th_a2a_open(m, t->session);
-	if (!h || (s->decision && !decide(m, s, h->session)))
+	if (!h || (waits && !decide(m, s, h->session)))
 		return NULL;
-	if (!s->decision && thole_session_message(h->session, s->text.ptr, &err) != 0) {
+	if (!waits && say_it(h->session, s, &err) != 0) {
 		th_a2a_fail_api(m, &err);
 		return NULL;
 	}
@@ -212,7 +182,7 @@ static struct th_hub *go_on(struct th_a2a *m, const struct said *s, struct th_a2
 }
 
 /* Which session is meant; its task is m->task.  NULL: it was answered. */
-static struct th_hub *say(struct th_a2a *m, const struct said *s)
+static struct th_hub *say(struct th_a2a *m, const struct th_a2a_said *s)
 {
 	const struct th_json *message = th_json_get(m->params, "message");
 	struct th_str context = th_json_get_str(message, "contextId");
@@ -242,7 +212,7 @@ static struct th_hub *say(struct th_a2a *m, const struct said *s)
 		th_a2a_fail(m, TH_A2A_ENOTFOUND, "there is no task that waits for a decision");
 		return NULL;
 	}
-	h = begin(m, context, s->text.ptr);
+	h = begin(m, context, s);
 	if (h)
 		th_a2a_task_init(&m->task, h->id, 0);
 	return h;
@@ -258,16 +228,16 @@ static bool at_once(const struct th_a2a *m)
 
 void th_a2a_send(struct th_a2a *m, bool stream)
 {
-	struct said s = { 0 };
+	struct th_a2a_said s = { 0 };
 	struct th_hub *h = NULL;
 
 	if (!(m->access->scopes & TH_SCOPE_RUN))
 		th_a2a_fail(m, TH_A2A_EUNSUPPORTED,
 			    "this token may not run agents: it lacks the scope run");
-	else if (read_message(m, &s))
+	else if (th_a2a_said_read(m, &s) && th_a2a_push_check(m))
 		h = say(m, &s);
-	th_buf_deinit(&s.text);
-	if (h)
+	th_a2a_said_deinit(&s);
+	if (h && th_a2a_push_add(m))
 		th_a2a_follow(
 		    m, h,
 		    &(struct th_a2a_how){ .stream = stream, .at_once = !stream && at_once(m) });

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/str.h"
 
@@ -69,6 +68,14 @@ bool th_a2a_task_parse(struct th_str id, char session[static TH_SESSION_ID_MAX +
 
 /* ---- the fold ---- */
 
+const struct th_a2a_call *th_a2a_task_question(const struct th_a2a_task *t)
+{
+	for (size_t i = 0; i < t->call_count; i++)
+		if (t->calls[i].waits && t->calls[i].question)
+			return &t->calls[i];
+	return NULL;
+}
+
 bool th_a2a_task_over(const struct th_a2a_task *t)
 {
 	return t->state >= TH_A2A_COMPLETED;
@@ -89,19 +96,31 @@ static void add_message(struct th_a2a_task *t, bool user, struct th_str text)
 	*m = (struct th_a2a_message){ copy(text), t->last_seq, user };
 }
 
-/* A text, or the texts of its parts. */
+/* A file has its name here alone: its bytes are the session's. */
+static void add_part(const struct th_json *part, struct th_buf *out)
+{
+	struct th_str text = th_json_get_str(part, "text"), type = th_json_get_str(part, "type");
+	bool picture = th_str_is(type, "image") || th_str_is(type, "input_image");
+	bool file = th_str_is(type, "input_file");
+
+	if (out->len && (text.len || picture || file))
+		th_buf_add_char(out, '\n');
+	if (picture)
+		th_buf_add_cstr(out, "[picture]");
+	else if (file)
+		th_buf_printf(out, "[file %.*s]", TH_FMT(th_json_get_str(part, "filename")));
+	else
+		th_buf_add(out, text);
+}
+
+/* A text, or its parts. */
 static void add_text(const struct th_json *v, struct th_buf *out)
 {
 	struct th_json_iter it = th_json_iter(v);
 
 	th_buf_add(out, th_json_str(v));
-	while (th_json_next(&it)) {
-		struct th_str text = th_json_get_str(it.val, "text");
-
-		if (out->len && text.len)
-			th_buf_add_char(out, '\n');
-		th_buf_add(out, text);
-	}
+	while (th_json_next(&it))
+		add_part(it.val, out);
 }
 
 /* What the agent says before it is done; its last word is the output. */
@@ -142,7 +161,8 @@ static struct th_a2a_call *add_call(struct th_a2a_task *t, struct th_str call_id
 	*c = (struct th_a2a_call){ .call_id = copy(call_id),
 				   .tool = copy(th_json_get_str(v, "tool")),
 				   .arguments = copy(th_buf_str(&text)),
-				   .reason = copy(th_json_get_str(v, "reason")) };
+				   .reason = copy(th_json_get_str(v, "reason")),
+				   .question = th_json_bool(th_json_get(v, "question"), false) };
 	return c;
 }
 
@@ -171,6 +191,7 @@ static void on_waits(struct th_a2a_task *t, const struct th_json *data)
 			      TH_FMT(th_json_get_str(it.val, "call_id")));
 		c = add_call(t, th_buf_str(&id), it.val);
 		c->waits = c->below = true;
+		c->question = strcmp(c->tool, "ask") == 0; /* the list does not say it */
 	}
 }
 
@@ -187,6 +208,20 @@ static void on_asked(struct th_a2a_task *t, struct th_str kind, const struct th_
 		c->reason = copy(c->parked ? TH_STR("nobody knows whether it happened")
 					   : th_json_get_str(data, "reason"));
 	}
+}
+
+/* A call's server has a question: that is what is shown of it. */
+static void on_question(struct th_a2a_task *t, const struct th_json *data)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+	struct th_a2a_call *c = find_call(t, th_json_get_str(data, "call_id"));
+
+	if (!c)
+		return;
+	c->question = true;
+	th_json_print(th_json_get(data, "arguments"), &text);
+	free(c->arguments);
+	c->arguments = copy(th_buf_str(&text));
 }
 
 static void end_with(struct th_a2a_task *t, enum th_a2a_state state, struct th_str why)
@@ -227,13 +262,30 @@ static void on_final(struct th_a2a_task *t, const struct th_json *data)
 	t->output = copy(th_json_get_str(data, "output"));
 }
 
+static void on_message(struct th_a2a_task *t, const struct th_json *item)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+
+	add_text(th_json_get(item, "content"), &text);
+	add_message(t, th_str_is(th_json_get_str(item, "role"), "user"), th_buf_str(&text));
+}
+
+/* Messages with pictures or files come so. */
+static void on_items(struct th_a2a_task *t, const struct th_json *data)
+{
+	struct th_json_iter it = th_json_iter(th_json_get(data, "items"));
+
+	while (th_json_next(&it))
+		if (th_json_get_str(it.val, "role").len)
+			on_message(t, it.val);
+}
+
 static void on_event(struct th_a2a_task *t, struct th_str kind, const struct th_json *data)
 {
 	if (th_str_is(kind, "message")) {
-		struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
-
-		add_text(th_json_get(data, "content"), &text);
-		add_message(t, th_str_is(th_json_get_str(data, "role"), "user"), th_buf_str(&text));
+		on_message(t, data);
+	} else if (th_str_is(kind, "items_added")) {
+		on_items(t, data);
 	} else if (th_str_is(kind, "model_requested") && t->state == TH_A2A_SUBMITTED) {
 		t->state = TH_A2A_WORKING;
 	} else if (th_str_is(kind, "model_answered")) {
@@ -246,6 +298,8 @@ static void on_event(struct th_a2a_task *t, struct th_str kind, const struct th_
 	} else if (th_str_is(kind, "approval_requested") || th_str_is(kind, "approval_decided") ||
 		   th_str_is(kind, "parked") || th_str_is(kind, "settled")) {
 		on_asked(t, kind, data);
+	} else if (th_str_is(kind, "question")) {
+		on_question(t, data);
 	} else if (th_str_is(kind, "delegation_waits")) {
 		on_waits(t, data);
 	} else if (th_str_is(kind, "state_changed")) {
@@ -256,6 +310,12 @@ static void on_event(struct th_a2a_task *t, struct th_str kind, const struct th_
 		on_final(t, data);
 	}
 	settle_state(t);
+}
+
+static bool begins(struct th_str kind, const struct th_json *data)
+{
+	return th_str_is(kind, "message") ||
+	       (th_str_is(kind, "items_added") && th_json_bool(th_json_get(data, "begins"), false));
 }
 
 bool th_a2a_task_event(struct th_a2a_task *t, struct th_str event)
@@ -273,7 +333,7 @@ bool th_a2a_task_event(struct th_a2a_task *t, struct th_str event)
 	seq = (uint64_t)th_json_get_int(v, "seq", 0);
 	if (seq <= t->last_seq)
 		return true; /* it was told before */
-	if (th_a2a_task_over(t) && th_str_is(kind, "message")) {
+	if (th_a2a_task_over(t) && begins(kind, data)) {
 		char session[TH_SESSION_ID_MAX + 1];
 
 		if (!t->latest)
@@ -287,211 +347,4 @@ bool th_a2a_task_event(struct th_a2a_task *t, struct th_str event)
 	t->at_ms = th_json_get_int(v, "ts_ms", 0);
 	on_event(t, kind, data);
 	return true;
-}
-
-/* ---- printed ---- */
-
-const char *th_a2a_state_name(enum th_a2a_state s, bool v1)
-{
-	static const char *const names[][2] = {
-		[TH_A2A_SUBMITTED] = { "submitted", "TASK_STATE_SUBMITTED" },
-		[TH_A2A_WORKING] = { "working", "TASK_STATE_WORKING" },
-		[TH_A2A_INPUT_REQUIRED] = { "input-required", "TASK_STATE_INPUT_REQUIRED" },
-		[TH_A2A_COMPLETED] = { "completed", "TASK_STATE_COMPLETED" },
-		[TH_A2A_FAILED] = { "failed", "TASK_STATE_FAILED" },
-		[TH_A2A_CANCELED] = { "canceled", "TASK_STATE_CANCELED" },
-	};
-
-	return names[s][v1];
-}
-
-static void put_text_part(struct th_jw *w, bool v1, struct th_str text)
-{
-	th_jw_object(w);
-	if (!v1)
-		th_jw_kstr(w, "kind", TH_STR("text"));
-	th_jw_kstr(w, "text", text);
-	th_jw_object_end(w);
-}
-
-static void put_ids(const struct th_a2a_task *t, struct th_jw *w)
-{
-	char id[TH_A2A_ID_MAX];
-
-	th_a2a_task_id(t, id);
-	th_jw_kstr(w, "taskId", th_str_of(id));
-	th_jw_kstr(w, "contextId", th_str_of(t->session));
-}
-
-/* Opens a message and the list of its parts. */
-static void begin_message(const struct th_a2a_task *t, bool v1, bool user, uint64_t seq,
-			  struct th_jw *w)
-{
-	char id[TH_A2A_ID_MAX];
-
-	snprintf(id, sizeof(id), "%s-%llu", t->session, (unsigned long long)seq);
-	th_jw_object(w);
-	if (!v1)
-		th_jw_kstr(w, "kind", TH_STR("message"));
-	th_jw_kstr(w, "messageId", th_str_of(id));
-	th_jw_kstr(w, "role",
-		   th_str_of(v1 ? (user ? "ROLE_USER" : "ROLE_AGENT") : (user ? "user" : "agent")));
-	put_ids(t, w);
-	th_jw_name(w, TH_STR("parts"));
-	th_jw_array(w);
-}
-
-static void end_message(struct th_jw *w)
-{
-	th_jw_array_end(w);
-	th_jw_object_end(w);
-}
-
-static void put_waiting(const struct th_a2a_task *t, bool v1, struct th_jw *w)
-{
-	th_jw_object(w);
-	if (!v1)
-		th_jw_kstr(w, "kind", TH_STR("data"));
-	th_jw_name(w, TH_STR("data"));
-	th_jw_object(w);
-	th_jw_name(w, TH_STR("waiting"));
-	th_jw_array(w);
-	for (size_t i = 0; i < t->call_count; i++) {
-		const struct th_a2a_call *c = &t->calls[i];
-
-		if (!c->waits)
-			continue;
-		th_jw_object(w);
-		th_jw_kstr(w, "call_id", th_str_of(c->call_id));
-		th_jw_kstr(w, "word", th_str_of(c->parked ? "settle" : "approve"));
-		th_jw_kstr(w, "tool", th_str_of(c->tool));
-		th_jw_kraw(w, "arguments", th_str_of(c->arguments[0] ? c->arguments : "{}"));
-		th_jw_kstr(w, "reason", th_str_of(c->reason));
-		th_jw_object_end(w);
-	}
-	th_jw_array_end(w);
-	th_jw_object_end(w);
-	th_jw_object_end(w);
-}
-
-/* Why it stands as it does. */
-static void put_status_message(const struct th_a2a_task *t, bool v1, struct th_jw *w)
-{
-	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
-	bool waits = t->state == TH_A2A_INPUT_REQUIRED;
-	const struct th_a2a_message *last =
-	    t->message_count ? &t->messages[t->message_count - 1] : NULL;
-
-	for (size_t i = 0; waits && i < t->call_count; i++)
-		if (t->calls[i].waits)
-			th_buf_printf(&text, "%s%s waits for a person: %s", text.len ? "\n" : "",
-				      t->calls[i].tool, t->calls[i].reason);
-	if (!waits && t->why)
-		th_buf_add_cstr(&text, t->why);
-	else if (!waits && t->state == TH_A2A_WORKING && last && !last->user)
-		th_buf_add_cstr(&text, last->text);
-	if (!text.len)
-		return;
-	th_jw_name(w, TH_STR("message"));
-	begin_message(t, v1, false, t->last_seq, w);
-	put_text_part(w, v1, th_buf_str(&text));
-	if (waits)
-		put_waiting(t, v1, w);
-	end_message(w);
-}
-
-static void put_status(const struct th_a2a_task *t, bool v1, struct th_jw *w)
-{
-	time_t at = (time_t)(t->at_ms / 1000);
-	char date[32], stamp[48];
-	struct tm tm;
-
-	th_jw_name(w, TH_STR("status"));
-	th_jw_object(w);
-	th_jw_kstr(w, "state", th_str_of(th_a2a_state_name(t->state, v1)));
-	put_status_message(t, v1, w);
-	if (t->at_ms && gmtime_r(&at, &tm) &&
-	    strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm)) {
-		snprintf(stamp, sizeof(stamp), "%s.%03dZ", date, (int)(t->at_ms % 1000));
-		th_jw_kstr(w, "timestamp", th_str_of(stamp));
-	}
-	th_jw_object_end(w);
-}
-
-static void put_artifact(const struct th_a2a_task *t, bool v1, struct th_jw *w)
-{
-	th_jw_object(w);
-	th_jw_kstr(w, "artifactId", TH_STR("answer"));
-	th_jw_kstr(w, "name", TH_STR("answer"));
-	th_jw_name(w, TH_STR("parts"));
-	th_jw_array(w);
-	put_text_part(w, v1, th_str_of(t->output));
-	th_jw_array_end(w);
-	th_jw_object_end(w);
-}
-
-void th_a2a_print_task(const struct th_a2a_task *t, bool v1, int64_t history, struct th_jw *w)
-{
-	size_t most = (size_t)TH_MIN(TH_MAX(history, (int64_t)0), (int64_t)TH_A2A_HISTORY_MAX);
-	size_t first = t->message_count > most ? t->message_count - most : 0;
-	char id[TH_A2A_ID_MAX];
-
-	th_a2a_task_id(t, id);
-	th_jw_object(w);
-	if (!v1)
-		th_jw_kstr(w, "kind", TH_STR("task"));
-	th_jw_kstr(w, "id", th_str_of(id));
-	th_jw_kstr(w, "contextId", th_str_of(t->session));
-	put_status(t, v1, w);
-	if (t->output) {
-		th_jw_name(w, TH_STR("artifacts"));
-		th_jw_array(w);
-		put_artifact(t, v1, w);
-		th_jw_array_end(w);
-	}
-	th_jw_name(w, TH_STR("history"));
-	th_jw_array(w);
-	for (size_t i = first; i < t->message_count; i++) {
-		begin_message(t, v1, t->messages[i].user, t->messages[i].seq, w);
-		put_text_part(w, v1, th_str_of(t->messages[i].text));
-		end_message(w);
-	}
-	th_jw_array_end(w);
-	th_jw_object_end(w);
-}
-
-void th_a2a_print_status(const struct th_a2a_task *t, bool v1, struct th_jw *w)
-{
-	th_jw_object(w);
-	if (v1) {
-		th_jw_name(w, TH_STR("statusUpdate"));
-		th_jw_object(w);
-	} else {
-		th_jw_kstr(w, "kind", TH_STR("status-update"));
-		th_jw_kbool(w, "final", th_a2a_task_over(t) || t->state == TH_A2A_INPUT_REQUIRED);
-	}
-	put_ids(t, w);
-	put_status(t, v1, w);
-	if (v1)
-		th_jw_object_end(w);
-	th_jw_object_end(w);
-}
-
-void th_a2a_print_output(const struct th_a2a_task *t, bool v1, struct th_jw *w)
-{
-	th_jw_object(w);
-	if (v1) {
-		th_jw_name(w, TH_STR("artifactUpdate"));
-		th_jw_object(w);
-	} else {
-		th_jw_kstr(w, "kind", TH_STR("artifact-update"));
-	}
-	put_ids(t, w);
-	th_jw_name(w, TH_STR("artifact"));
-	put_artifact(t, v1, w);
-	th_jw_kbool(w, "append", false);
-	th_jw_kbool(w, "lastChunk", true);
-	if (v1)
-		th_jw_object_end(w);
-	th_jw_object_end(w);
 }

@@ -24,7 +24,7 @@ enum th_a2a_state {
 	TH_A2A_CANCELED
 };
 
-#define TH_A2A_ID_MAX (TH_SESSION_ID_MAX + 24)
+#define TH_A2A_ID_MAX (TH_TASK_ID_MAX + 1) /* with its zero */
 
 struct th_a2a_message {
 	char *text;
@@ -36,6 +36,7 @@ struct th_a2a_message {
 struct th_a2a_call {
 	char *call_id, *tool, *arguments, *reason;
 	bool waits, parked, below; /* below: of a session that works for this one */
+	bool question;             /* an answer is its result */
 };
 
 struct th_a2a_task {
@@ -59,6 +60,8 @@ void th_a2a_task_deinit(struct th_a2a_task *t);
 bool th_a2a_task_event(struct th_a2a_task *t, struct th_str event);
 const char *th_a2a_state_name(enum th_a2a_state s, bool v1);
 bool th_a2a_task_over(const struct th_a2a_task *t);
+/* The first question that waits for its answer; NULL: none does. */
+const struct th_a2a_call *th_a2a_task_question(const struct th_a2a_task *t);
 
 void th_a2a_task_id(const struct th_a2a_task *t, char ret[static TH_A2A_ID_MAX]);
 /* False: it is none. */

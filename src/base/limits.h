@@ -44,7 +44,8 @@
 #define TH_SESSION_ITEMS_MAX 100000        /* items in one session's history */
 #define TH_PROVIDER_STATE_MAX (1 * TH_MIB) /* names and limits that a session keeps in memory */
 #define TH_SESSION_ID_MAX 128
-#define TH_MESSAGE_MAX (4 * TH_MIB) /* one message of a person */
+#define TH_TASK_ID_MAX (TH_SESSION_ID_MAX + 24) /* of a session and a number, as in a path */
+#define TH_MESSAGE_MAX (4 * TH_MIB)             /* one message of a person */
 #define TH_AGENT_TOOLS_MAX 128
 #define TH_RULES_MAX 128 /* of one agent */
 #define TH_RULE_PATTERN_MAX (1 * TH_KIB)
@@ -652,7 +653,14 @@
 #define TH_WEBHOOK_RETRY_MAX_MS UINT64_C(3600000)
 #define TH_WEBHOOK_DISABLE_MS (3 * UINT64_C(86400000)) /* that none was taken, and it is off */
 #define TH_WEBHOOK_SLACK_MS INT64_C(60000) /* from an event's time until it is durable, at most */
-#define TH_SERVE_PROXIES_MAX 64            /* that are trusted; and hops of one request */
+/* Hooks that clients asked for, each of one session (server/webhooks.h). */
+#define TH_CLIENT_HOOKS_MAX 1024     /* of one server */
+#define TH_CLIENT_HOOKS_USER_MAX 128 /* of one user */
+#define TH_CLIENT_HOOK_SIZE_MAX (16 * TH_KIB)
+#define TH_CLIENT_HOOK_DONE_MAX 64 /* that the file remembers as taken, of one */
+#define TH_LETTER_SIZE_MAX TH_MIB  /* of what is sent to one */
+#define TH_LETTER_HEADERS_MAX 2
+#define TH_SERVE_PROXIES_MAX 64 /* that are trusted; and hops of one request */
 
 /* what an agent changed in its folder */
 #define TH_FILES_MAX 10000                     /* files and folders of one that are looked at */
@@ -688,6 +696,7 @@
 #define TH_A2A_PAGE_MAX 100
 #define TH_A2A_LIST_SIZE (8 * TH_MIB) /* of them, as JSON; one task may be larger */
 #define TH_A2A_HISTORY_MAX 100        /* messages of a task, unless fewer are asked for */
+#define TH_A2A_COUNT_EVENTS 20000     /* that are read for the total of a list, beyond its page */
 
 /* api */
 #define TH_TOOL_NAME_MAX 64                    /* of a function of the embedding program */

@@ -27,7 +27,8 @@ struct th_service;
 typedef void th_access_fn(struct th_access *a);
 
 struct th_route {
-	const char *method, *path; /* "/api/sessions/{id}": a word in braces is an argument */
+	const char *method, *path; /* "/api/sessions/{id}": a word in braces is an argument;
+				    * "{id}:end" is one with that behind it */
 	unsigned scope;            /* one of enum th_scope; 0: without a token */
 	th_access_fn *fn;
 	size_t body_max;             /* 0: it has none */
@@ -55,6 +56,7 @@ struct th_access {
 	uint64_t tokens_version; /* when it was looked at the last time */
 	int64_t login_ms; /* by a browser's cookie, which is good until then; 0: by a token */
 	char args[TH_ROUTE_ARGS_MAX][TH_SESSION_ID_MAX + 1]; /* decoded */
+	char task[TH_TASK_ID_MAX + 1];                       /* the argument {task}, the same */
 	/* Of who answers later; may be NULL. */
 	void (*gone)(struct th_access *a);
 	bool reads; /* it waits for the store alone: `gone` is called when the server ends, too */

@@ -229,8 +229,10 @@ static void on_discarded(void *ctx, int code, const struct thole_error *err)
 	h = code ? NULL : th_hub_find(s, id);
 	if (h)
 		th_hub_lose(h);
-	if (!code)
+	if (!code) {
 		th_workspace_remove(s, id);
+		th_client_hooks_forget(s->webhooks, id);
+	}
 	if (!fn)
 		doom_over(s, id, code);
 	th_server_kick(s);

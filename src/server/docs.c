@@ -59,7 +59,8 @@ static const char outro[] =
     "## Webhooks\n\n"
     "`serve.webhooks` names who is told when a session ends (`session.finished`), fails or repeats "
     "itself (`session.failed`), needs a person (`session.waiting`) or reaches a limit "
-    "(`session.limit`): a `POST` with `{\"type\", \"timestamp\", \"data\": {\"session_id\", "
+    "(`session.limit`), and, to who names it in `events`, is stopped (`session.stopped`): a `POST` "
+    "with `{\"type\", \"timestamp\", \"data\": {\"session_id\", "
     "\"user\", \"seq\", \"agent\", \"title\", \"metadata\", …}}`, beside these what the event "
     "of that `seq` says (`output`, `message`, `reason`, `call_id`; texts of at most 4 KiB). It is "
     "signed as Standard Webhooks has it: `webhook-id`, `webhook-timestamp` and `webhook-signature` "
@@ -117,7 +118,7 @@ static void put_parameters(struct th_jw *w, struct th_str path)
 		if (word.len < 3 || word.ptr[0] != '{')
 			continue;
 		th_jw_object(w);
-		th_jw_kstr(w, "name", th_str_sub(word, 1, word.len - 2));
+		th_jw_kstr(w, "name", th_str_sub(word, 1, (size_t)th_str_find_char(word, '}') - 1));
 		th_jw_kstr(w, "in", TH_STR("path"));
 		th_jw_kbool(w, "required", true);
 		th_jw_kraw(w, "schema", TH_STR("{\"type\":\"string\"}"));

@@ -31,10 +31,15 @@ static bool begins_alike(const char *words, struct th_str path)
 static bool word_fits(struct th_str pattern, struct th_str word, char *to, size_t size)
 {
 	struct th_buf plain TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_KIB);
+	struct th_str end;
 
 	if (!pattern.len || pattern.ptr[0] != '{')
 		return th_str_eq(pattern, word);
-	if (!word.len || !th_percent_decode(word, &plain) || plain.len >= size)
+	end = th_str_sub(pattern, (size_t)th_str_find_char(pattern, '}') + 1, pattern.len);
+	if (word.len <= end.len || !th_str_ends(word, end))
+		return false;
+	word.len -= end.len;
+	if (!th_percent_decode(word, &plain) || plain.len >= size)
 		return false;
 	memcpy(to, plain.ptr, plain.len + 1);
 	return true;
@@ -49,10 +54,11 @@ bool th_route_fits(const char *words, struct th_str path, struct th_access *a)
 		return false;
 	while (pattern.len && path.len) {
 		struct th_str want = th_str_split(&pattern, '/');
-		bool argument = want.len > 0 && want.ptr[0] == '{';
+		bool task = th_str_starts(want, TH_STR("{task}"));
+		bool argument = !task && want.len > 0 && want.ptr[0] == '{';
 
-		if (!word_fits(want, th_str_split(&path, '/'), a->args[count],
-			       sizeof(a->args[count])))
+		if (!word_fits(want, th_str_split(&path, '/'), task ? a->task : a->args[count],
+			       task ? sizeof(a->task) : sizeof(a->args[count])))
 			return false;
 		count += argument;
 	}

@@ -262,8 +262,8 @@ struct th_server *th_server_free(struct th_server *s)
 	th_changes_free(s);
 	th_server_recover_end(s);
 	s->fleet = th_fleet_free(s->fleet);
+	s->webhooks = th_webhooks_free(s->webhooks); /* what they read listens to hubs */
 	th_hubs_deinit(s);
-	th_webhooks_free(s->webhooks);
 	th_listen_free(s->listen);
 	th_tls_config_free(s->tls);
 	th_drive_end(s);

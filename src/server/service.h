@@ -87,6 +87,8 @@ struct th_service {
 	void (*finish)(struct th_server *s);     /* ends what only listens; takes nothing new */
 	bool (*idle)(const struct th_server *s); /* no connection of its own is left */
 	void (*free)(struct th_server *s);       /* connections are still there, hubs are told */
+	/* How it tells clients what they asked to be told of (webhooks.h); NULL: they cannot. */
+	const struct th_letters *letters;
 	/* Where else it listens, a line for a person; nothing where it does not. */
 	void (*print_place)(const struct th_server *s, struct th_buf *out);
 };

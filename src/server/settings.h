@@ -25,6 +25,7 @@
 	F(serve_settings, int, free_memory_mib, "free_memory_mib", TH_POSITIVE, "MiB of memory that stay free on this machine (or of its cgroup's limit): with less left no session begins here, and none of a dead node is taken; default: no limit") \
 	F(serve_settings, num, load_per_processor, "load_per_processor", TH_POSITIVE, "the machine's load average of a minute, divided by its processors, above which none does either; default: no limit") \
 	F(serve_settings, int, requests_per_second, "requests_per_second", TH_POSITIVE, "of one user; default: no limit") \
+	F(serve_settings, bool, client_hooks_private, "client_hooks_private", 0, "hooks that clients ask for (A2A push notifications) may be at addresses that are not public, such as those of this machine") \
 	F(serve_settings, int, strangers_per_second, "strangers_per_second", TH_POSITIVE, "requests without a good token, and logins, of one address; default: 100")
 // clang-format on
 /* The fleet that this server is a node of. */
@@ -58,6 +59,7 @@ enum th_webhook_event {
 	TH_WEBHOOK_FAILED,
 	TH_WEBHOOK_WAITING, /* for a person */
 	TH_WEBHOOK_LIMIT,
+	TH_WEBHOOK_STOPPED, /* only who names it is told */
 	TH_WEBHOOK_EVENT_COUNT
 };
 const char *th_webhook_event_name(enum th_webhook_event e); /* "session.finished", … */
@@ -102,6 +104,9 @@ TH_NODISCARD enum th_code th_settings_webhooks(struct th_settings *s, struct th_
 
 /* settings_fleet.c: fills in `fleet_secret`. */
 TH_NODISCARD enum th_code th_settings_fleet(struct th_settings *s, struct th_err *err);
+
+/* https://HOST/… or http://HOST/…, without a user or blanks. */
+bool th_webhook_url_is_good(struct th_str url);
 
 bool th_settings_trusts(const struct th_settings *s, const struct th_address *proxy);
 

@@ -16,7 +16,7 @@ static const struct th_field fields[] = {
 	{ "url", AT(url), TH_FIELD_str, TH_REQ | TH_NONEMPTY, "where it is sent: https://…", NULL, NULL, false, 0 },
 	{ "secret", AT(secret), TH_FIELD_str, TH_NONEMPTY, "whsec_ and base64 of 24 to 64 bytes, which sign what is sent", NULL, NULL, false, 0 },
 	{ "secret_file", AT(secret_file), TH_FIELD_str, TH_NONEMPTY, "or a file with it", NULL, NULL, false, 0 },
-	{ "events", AT(events), TH_FIELD_strs, TH_NONEMPTY, "of session.finished, session.failed, session.waiting, session.limit; default: all", NULL, NULL, false, 0 },
+	{ "events", AT(events), TH_FIELD_strs, TH_NONEMPTY, "of session.finished, session.failed, session.waiting, session.limit, session.stopped; default: all but the last", NULL, NULL, false, 0 },
 	{ "user", AT(user), TH_FIELD_str, TH_NONEMPTY, "only of this user's sessions", NULL, NULL, false, 0 },
 	{ "private", AT(private_too), TH_FIELD_bool, 0, "it may be at an address that is not public, such as one of this machine", NULL, NULL, false, 0 },
 	{ "retry_ms", AT(retry_ms), TH_FIELD_int, TH_POSITIVE, "wait before the second try; doubles up to an hour", NULL, NULL, true, (int64_t)TH_WEBHOOK_RETRY_FIRST_MS },
@@ -30,7 +30,8 @@ const struct th_table th_serve_webhook_table = {
 const char *th_webhook_event_name(enum th_webhook_event e)
 {
 	static const char *const names[] = { "session.finished", "session.failed",
-					     "session.waiting", "session.limit" };
+					     "session.waiting", "session.limit",
+					     "session.stopped" };
 
 	_Static_assert(TH_COUNT(names) == TH_WEBHOOK_EVENT_COUNT, "each event has a name");
 	return names[e];
@@ -38,7 +39,7 @@ const char *th_webhook_event_name(enum th_webhook_event e)
 
 static enum th_code read_events(const struct th_strs *list, unsigned *ret, struct th_err *err)
 {
-	*ret = list->count ? 0 : (1u << TH_WEBHOOK_EVENT_COUNT) - 1;
+	*ret = list->count ? 0 : (1u << TH_WEBHOOK_STOPPED) - 1;
 	for (size_t i = 0; i < list->count; i++) {
 		enum th_webhook_event e = 0;
 
@@ -48,7 +49,7 @@ static enum th_code read_events(const struct th_strs *list, unsigned *ret, struc
 		if (e == TH_WEBHOOK_EVENT_COUNT)
 			return th_fail(err, TH_EUSAGE,
 				       "events are session.finished, session.failed, "
-				       "session.waiting and session.limit");
+				       "session.waiting, session.limit and session.stopped");
 		*ret |= 1u << e;
 	}
 	return TH_OK;
@@ -93,7 +94,7 @@ static enum th_code read_secret_file(struct th_str path, struct th_webhook_to *t
 	return code;
 }
 
-static bool is_good_url(struct th_str url)
+bool th_webhook_url_is_good(struct th_str url)
 {
 	struct th_str place = th_authority_of_url(url);
 
@@ -131,7 +132,7 @@ static enum th_code read_one(const struct th_serve_webhook *w, struct th_webhook
 	to->private_too = w->private_too;
 	to->retry_ms = TH_MIN((uint64_t)w->retry_ms, TH_WEBHOOK_RETRY_MAX_MS);
 	name_it(to);
-	if (!is_good_url(w->url))
+	if (!th_webhook_url_is_good(w->url))
 		return th_fail(err, TH_EUSAGE,
 			       "url is https://HOST/… or http://HOST/…, without a user or blanks");
 	if (!w->secret.len == !w->secret_file.len)

@@ -30,7 +30,7 @@ void th_webhooks_event(struct th_webhooks *w, const char *session, const char *u
 	item->seq = (uint64_t)th_json_get_int(th_json_root(doc), "seq", 0);
 	item->ts_ms = th_json_get_int(th_json_root(doc), "ts_ms", 0);
 	for (struct th_webhook *h = w->first; h; h = h->next)
-		if (th_webhook_wants(h, e, th_str_of(user))) {
+		if (th_webhook_wants(h, item)) {
 			th_webhook_queue(h, item);
 			th_webhook_send(h);
 		}
@@ -45,27 +45,46 @@ void th_webhooks_recover(struct th_webhooks *w)
 
 /* ---- life ---- */
 
-static void on_timer(void *ctx)
-{
-	th_webhook_send(ctx);
-}
-
 static void free_hook(struct th_webhook *h)
 {
 	th_webhook_scan_cancel(h);
 	th_webhook_cancel(h);
 	th_timer_stop(&h->timer);
-	while (h->first) {
-		struct th_webhook_item *item = h->first;
-
-		h->first = item->next;
-		th_webhook_item_free(item);
-	}
+	th_webhook_clear(h);
 	explicit_bzero(&h->to, sizeof(h->to));
 	th_buf_deinit(&h->url);
 	th_buf_deinit(&h->user);
+	if (h->client_text.len)
+		explicit_bzero(h->client_text.ptr, h->client_text.len);
+	th_buf_deinit(&h->client_text);
+	free(h->client);
 	free(h->done);
 	free(h);
+}
+
+/* Those that `goes` says are taken out. */
+static void drop_those(struct th_webhooks *w, bool (*goes)(const struct th_webhook *h))
+{
+	for (struct th_webhook **at = &w->first; *at;) {
+		struct th_webhook *h = *at;
+
+		if (!goes(h)) {
+			at = &h->next;
+			continue;
+		}
+		*at = h->next;
+		free_hook(h);
+	}
+}
+
+static bool is_unknown(const struct th_webhook *h)
+{
+	return !h->client && !h->known;
+}
+
+static bool is_over(const struct th_webhook *h)
+{
+	return h->client && h->off;
 }
 
 static void set(struct th_webhook *h, const struct th_webhook_to *to)
@@ -87,7 +106,7 @@ static struct th_webhook *find(struct th_webhooks *w, const char *name)
 {
 	struct th_webhook *h = w->first;
 
-	while (h && strcmp(h->to.name, name) != 0)
+	while (h && (h->client || strcmp(h->to.name, name) != 0))
 		h = h->next;
 	return h;
 }
@@ -101,31 +120,12 @@ void th_webhooks_configure(struct th_webhooks *w)
 	for (size_t i = 0; i < set_to->webhook_count; i++) {
 		struct th_webhook *h = find(w, set_to->webhooks[i].name);
 
-		if (!h) {
-			h = th_alloc(sizeof(*h));
-			*h = (struct th_webhook){
-				.next = w->first,
-				.all = w,
-				.url = TH_BUF_INIT(TH_MIB),
-				.user = TH_BUF_INIT(TH_MIB),
-				.since_ms = (int64_t)th_clock_wall_ms(),
-			};
-			th_timer_init(&h->timer, w->server->loop, on_timer, h);
-			w->first = h;
-		}
+		if (!h)
+			h = th_webhook_new(w);
 		set(h, &set_to->webhooks[i]);
 		th_webhook_send(h);
 	}
-	for (struct th_webhook **at = &w->first; *at;) {
-		struct th_webhook *h = *at;
-
-		if (h->known) {
-			at = &h->next;
-			continue;
-		}
-		*at = h->next;
-		free_hook(h);
-	}
+	drop_those(w, is_unknown);
 	w->dirty = true;
 }
 
@@ -173,6 +173,7 @@ void th_webhooks_sweep(struct th_webhooks *w)
 {
 	struct th_err err = {};
 
+	drop_those(w, is_over);
 	for (struct th_webhook *h = w->first; h; h = h->next)
 		if (h->skipped_ms && !h->count && !h->off && !h->scan) /* there is room again */
 			th_webhook_scan(h);
@@ -181,6 +182,27 @@ void th_webhooks_sweep(struct th_webhooks *w)
 	w->dirty = false;
 	if (th_webhooks_save(w, &err) != TH_OK)
 		th_journal_say(w->server, "webhooks", "%s", err.msg);
+}
+
+enum th_code th_client_hook_add(struct th_webhooks *w, const struct th_client_hook *c,
+				struct th_err *err)
+{
+	struct th_webhook *old = th_client_hook_find(w, c), *h;
+	enum th_code code = th_client_hook_check(w, c, err);
+
+	if (code)
+		return code;
+	h = th_client_hook_new(w, c);
+	if (old)
+		th_client_hook_drop(old);
+	code = th_webhooks_save(w, err);
+	if (code) {
+		th_client_hook_drop(h);
+		return code;
+	}
+	if (c->ended)
+		th_webhook_scan(h);
+	return TH_OK;
 }
 
 size_t th_webhooks_waiting(const struct th_webhooks *w)

@@ -8,11 +8,16 @@
  * all sessions that went on since the time up to which all was taken.  That
  * time stands in a file, with what was taken after it.  So a kill loses
  * nothing; it may repeat one, under the same webhook-id.
+ *
+ * Hooks of clients are told of one session each, by letters that their service
+ * writes (webhooks_client.c).  They stand in the same file, and are over with
+ * what ends the task that they are for.
  */
 #ifndef TH_SERVER_WEBHOOKS_H
 #define TH_SERVER_WEBHOOKS_H
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "io/fetch.h"
 #include "io/loop.h"
@@ -37,6 +42,59 @@ void th_webhooks_event(struct th_webhooks *w, const char *session, const char *u
 void th_webhooks_sweep(struct th_webhooks *w);
 size_t th_webhooks_waiting(const struct th_webhooks *w);
 
+/* ---- hooks of clients ---- */
+
+struct th_client_hook {
+	struct th_str service; /* its row of the server's: with `letters` */
+	struct th_str id;      /* of the service; another one with it is replaced */
+	struct th_str session, user, url;
+	struct th_str more; /* a JSON object of the service's; secrets may be in it */
+	uint64_t after;     /* events behind this one are told */
+	bool ended;         /* only that which ended it: it has happened */
+};
+
+/* It is written down before this returns.  TH_EUSAGE: the URL; TH_ELIMIT: too many, or too large.
+ */
+TH_NODISCARD enum th_code th_client_hook_add(struct th_webhooks *w,
+					     const struct th_client_hook *hook, struct th_err *err);
+TH_NODISCARD enum th_code
+th_client_hook_check(struct th_webhooks *w, const struct th_client_hook *hook,
+		     struct th_err *err); /* the same, without adding it */
+/* The next one of a user's behind `from` (NULL: the first), those alone whose id begins so. */
+struct th_webhook *th_client_hook_next(struct th_webhooks *w, struct th_webhook *from,
+				       const char *service, const char *user, struct th_str prefix);
+const struct th_client_hook *th_client_hook_of(const struct th_webhook *h);
+void th_client_hook_drop(struct th_webhook *h); /* it is told nothing any more */
+/* The session is deleted. */
+void th_client_hooks_forget(struct th_webhooks *w, const char *session);
+
+/* What is sent to one for one event. */
+struct th_letter {
+	struct th_server *server;
+	const struct th_client_hook *hook;
+	uint64_t seq;  /* of the event */
+	void *writing; /* of the service */
+	/* Filled in. */
+	struct th_buf body;
+	const char *type;
+	struct th_letter_header {
+		const char *name;
+		struct th_buf value;
+	} headers[TH_LETTER_HEADERS_MAX];
+	size_t header_count;
+};
+enum th_letter_end {
+	TH_LETTER_WRITTEN,
+	TH_LETTER_RETRY, /* the store does not answer now */
+	TH_LETTER_GONE   /* nothing is to be told any more */
+};
+struct th_letters {
+	/* Ends by th_letter_done, once, maybe from inside, unless it is cancelled. */
+	void (*write)(struct th_letter *l);
+	void (*cancel)(struct th_letter *l);
+};
+void th_letter_done(struct th_letter *l, enum th_letter_end how);
+
 /* ---- its parts ---- */
 
 struct th_webhook_id {
@@ -54,6 +112,8 @@ struct th_webhook_item {
 struct th_webhook_item *th_webhook_item_new(struct th_str session, struct th_str user,
 					    struct th_str more);
 void th_webhook_item_free(struct th_webhook_item *item);
+/* What is sent of it; `row`: of its session as it is now, or nothing. */
+void th_webhook_print(const struct th_webhook_item *item, struct th_str row, struct th_buf *out);
 
 struct th_webhook_done {
 	int64_t ts_ms;
@@ -78,9 +138,12 @@ struct th_webhook {
 	uint64_t good_ms;   /* the loop's time of the last that was taken, or of the beginning */
 	unsigned failures;  /* one after the other */
 	struct th_timer timer;
-	struct th_webhook_scan *scan; /* the logs are being read; NULL: they are not */
-	uint64_t scanned_ms;          /* the loop's time when they were; 0: never */
+	struct th_webhook_scan *scan;  /* the logs are being read; NULL: they are not */
+	struct th_client_hook *client; /* NULL: it is of the configuration */
+	struct th_buf client_text;     /* what that borrows */
+	uint64_t scanned_ms;           /* the loop's time when they were; 0: never */
 	bool known, off;
+	bool ending; /* of a client: the last that it is told waits */
 	bool unread; /* the last row could not be read, as the journal says */
 };
 
@@ -93,16 +156,20 @@ struct th_webhooks {
 	bool dirty, closing, blocked;
 };
 
+/* "v1,BASE64": of "ID.SECONDS.BODY". */
+void th_webhook_sign(const struct th_webhook_to *to, const char *id, int64_t seconds,
+		     struct th_str body, struct th_buf *out);
 /* What an event of a log says to webhooks.  False: nothing.  `more` gets an object. */
 bool th_webhook_event_of(struct th_str kind, struct th_str data, enum th_webhook_event *ret,
 			 struct th_buf *more);
+void th_webhook_clear(struct th_webhook *h); /* what waits is dropped */
 struct th_webhook_id th_webhook_id_of(const char *session, uint64_t seq);
 void th_webhook_id_hex(const struct th_webhook_id *id, char out[static 33]);
 /* After so many failures, one after the other; `chance` 0 to 255. */
 uint64_t th_webhook_wait_ms(uint64_t first_ms, unsigned failures, unsigned chance);
 
-/* webhooks_queue.c: it is told of such an event of this user's. */
-bool th_webhook_wants(const struct th_webhook *h, enum th_webhook_event e, struct th_str user);
+/* webhooks_queue.c: it is told of it. */
+bool th_webhook_wants(const struct th_webhook *h, const struct th_webhook_item *item);
 /* A copy of it waits, where there is room and it is not known. */
 void th_webhook_queue(struct th_webhook *h, const struct th_webhook_item *like);
 
@@ -110,15 +177,30 @@ void th_webhook_queue(struct th_webhook *h, const struct th_webhook_item *like);
 void th_webhook_scan(struct th_webhook *h);
 void th_webhook_scan_cancel(struct th_webhook *h);
 
+/* webhooks_client.c: one of the file, and into it. */
+void th_client_hook_restore(struct th_webhooks *w, const struct th_json *line);
+void th_client_hook_print(const struct th_webhook *h, struct th_jw *w);
+struct th_webhook *th_client_hook_new(struct th_webhooks *w, const struct th_client_hook *hook);
+/* The one of the same id; NULL: there is none. */
+struct th_webhook *th_client_hook_find(struct th_webhooks *w, const struct th_client_hook *hook);
+struct th_webhook *th_webhook_new(struct th_webhooks *w); /* in the list; nothing is set */
+/* What it was for is over with this event. */
+static inline bool th_client_hook_ends(const struct th_webhook *h, enum th_webhook_event e)
+{
+	return h->client && e != TH_WEBHOOK_WAITING;
+}
+
+static inline size_t th_webhook_done_max(const struct th_webhook *h)
+{
+	return h->client ? TH_CLIENT_HOOK_DONE_MAX : TH_WEBHOOK_DONE_MAX;
+}
+
 /* webhooks_file.c */
 TH_NODISCARD enum th_code th_webhooks_load(struct th_webhooks *w, struct th_err *err);
 TH_NODISCARD enum th_code th_webhooks_save(struct th_webhooks *w, struct th_err *err);
 
 /* webhooks_send.c: sends what waits, as far as may be. */
 const struct th_webhook_item *th_webhook_flies(const struct th_webhook_attempt *a);
-/* "v1,BASE64": of "ID.SECONDS.BODY". */
-void th_webhook_sign(const struct th_webhook_to *to, const char *id, int64_t seconds,
-		     struct th_str body, struct th_buf *out);
 void th_webhook_send(struct th_webhook *h);
 void th_webhook_cancel(struct th_webhook *h); /* what is in flight waits again */
 

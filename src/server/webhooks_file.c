@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * webhooks_file.c - what was taken, as a file of lines: {"webhook": NAME, "since_ms": N, "done":
- * [[TS_MS, ID], …]}.  Lines of webhooks that are not configured go.
+ * [[TS_MS, ID], …]}, and "client" of those that clients asked for.  Lines of webhooks that are not
+ * configured go.
  */
 #include <stdlib.h>
 
@@ -34,22 +35,27 @@ static bool read_id(struct th_str hex, struct th_webhook_id *ret)
 static void read_line(struct th_webhooks *w, struct th_str line)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct th_webhook *h = w->first;
 	const struct th_json *root, *list, *pair;
+	struct th_webhook *h;
+	size_t most;
 
 	if (th_json_parse(line, &doc, NULL) != TH_OK)
 		return; /* a line that was torn: the logs are read from the last good time on */
 	root = th_json_root(doc);
+	if (th_json_get(root, "client"))
+		th_client_hook_restore(w, root);
+	h = w->first;
 	while (h && !th_str_is(th_json_get_str(root, "webhook"), h->to.name))
 		h = h->next;
 	if (!h)
 		return;
 	h->since_ms = th_json_get_int(root, "since_ms", h->since_ms);
 	list = th_json_get(root, "done");
+	most = th_webhook_done_max(h);
 	free(h->done);
-	h->done = th_alloc(TH_WEBHOOK_DONE_MAX * sizeof(*h->done));
+	h->done = th_alloc(most * sizeof(*h->done));
 	h->done_count = 0;
-	for (size_t i = 0; i < TH_WEBHOOK_DONE_MAX && (pair = th_json_at(list, i)); i++) {
+	for (size_t i = 0; i < most && (pair = th_json_at(list, i)); i++) {
 		struct th_webhook_done *d = &h->done[h->done_count];
 
 		d->ts_ms = th_json_int(th_json_at(pair, 0), 0);
@@ -64,7 +70,7 @@ enum th_code th_webhooks_load(struct th_webhooks *w, struct th_err *err)
 	struct th_str rest;
 	enum th_code code;
 
-	if (!w->path.len || !w->first)
+	if (!w->path.len)
 		return TH_OK;
 	code = th_file_read(w->path.ptr, TH_WEBHOOK_FILE_MAX, &text, err);
 	if (code == TH_ENOENT)
@@ -85,7 +91,7 @@ static int64_t since(const struct th_webhook *h)
 {
 	int64_t ms = (int64_t)th_clock_wall_ms() - TH_WEBHOOK_SLACK_MS;
 
-	if (h->scan) /* not all is known yet */
+	if (h->scan || h->client) /* not all is known yet; it has a place in one log instead */
 		return h->since_ms;
 	if (h->skipped_ms)
 		ms = TH_MIN(ms, h->skipped_ms);
@@ -126,6 +132,8 @@ static void print(const struct th_webhook *h, struct th_buf *out)
 		th_jw_array_end(&w);
 	}
 	th_jw_array_end(&w);
+	if (h->client)
+		th_client_hook_print(h, &w);
 	th_jw_object_end(&w);
 	th_buf_add_char(out, '\n');
 }
@@ -138,6 +146,8 @@ enum th_code th_webhooks_save(struct th_webhooks *w, struct th_err *err)
 	if (!w->path.len)
 		return TH_OK;
 	for (struct th_webhook *h = w->first; h; h = h->next) {
+		if (h->client && h->off)
+			continue;
 		h->since_ms = since(h);
 		forget(h);
 		print(h, &text);

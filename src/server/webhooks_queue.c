@@ -33,10 +33,14 @@ static bool is_known(const struct th_webhook *h, const struct th_webhook_item *i
 	return false;
 }
 
-bool th_webhook_wants(const struct th_webhook *h, enum th_webhook_event e, struct th_str user)
+bool th_webhook_wants(const struct th_webhook *h, const struct th_webhook_item *item)
 {
-	return !h->off && (h->to.events & 1u << e) &&
-	       (!h->to.user.len || th_str_eq(h->to.user, user));
+	const struct th_client_hook *c = h->client;
+
+	if (h->off || !(h->to.events & 1u << item->event) ||
+	    (h->to.user.len && !th_str_is(h->to.user, item->user)))
+		return false;
+	return !c || (!h->ending && item->seq > c->after && th_str_is(c->session, item->session));
 }
 
 /* What has no room waits in its log: its time is remembered. */
@@ -62,5 +66,6 @@ void th_webhook_queue(struct th_webhook *h, const struct th_webhook_item *like)
 		h->first = item;
 	h->last = item;
 	h->count++;
+	h->ending = th_client_hook_ends(h, item->event);
 	h->all->dirty = true;
 }

@@ -39,7 +39,8 @@ static int on_line(void *ctx, const char *line, size_t len)
 {
 	struct th_buf more TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
 	struct th_webhook_scan *s = ctx;
-	struct th_str event = th_str_n(line, len), user = th_json_get_str(s->row, "user");
+	const struct th_client_hook *c = s->h->client;
+	struct th_str event = th_str_n(line, len);
 	struct th_str kind = th_json_raw_inside(th_json_raw_get(event, "kind"));
 	struct th_webhook_item *item;
 	enum th_webhook_event e;
@@ -51,16 +52,21 @@ static int on_line(void *ctx, const char *line, size_t len)
 	}
 	if (!th_str_i64(th_json_raw_get(event, "ts_ms"), &ts_ms) || ts_ms < s->h->since_ms ||
 	    !th_str_i64(th_json_raw_get(event, "seq"), &seq) ||
-	    !th_webhook_event_of(kind, th_json_raw_get(event, "data"), &e, &more) ||
-	    !th_webhook_wants(s->h, e, user))
+	    !th_webhook_event_of(kind, th_json_raw_get(event, "data"), &e, &more))
 		return 0;
-	item = th_webhook_item_new(th_json_get_str(s->row, "session_id"), user, th_buf_str(&more));
+	item =
+	    th_webhook_item_new(c ? c->session : th_json_get_str(s->row, "session_id"),
+				c ? c->user : th_json_get_str(s->row, "user"), th_buf_str(&more));
 	item->seq = (uint64_t)seq;
 	item->ts_ms = ts_ms;
 	item->event = e;
+	if (!th_webhook_wants(s->h, item)) {
+		th_webhook_item_free(item);
+		return 0;
+	}
 	*s->first_end = item;
 	s->first_end = &item->next;
-	return 0;
+	return th_client_hook_ends(s->h, e) ? 1 : 0;
 }
 
 static void go_on(void *ctx);
@@ -71,6 +77,8 @@ static void on_read(void *ctx, int code, const struct thole_error *err)
 	struct th_webhook *h = s->h;
 
 	s->reading = NULL;
+	if (code == 1) /* a client's task is over there */
+		code = 0;
 	if (code) /* its next event is told again by who reads it then */
 		th_journal_say(s->h->all->server, "webhooks", "a log is passed over: %s",
 			       err ? err->text : "");
@@ -144,22 +152,57 @@ static const struct th_json *next_row(struct th_webhook_scan *s)
 	return NULL;
 }
 
-static void go_on(void *ctx)
+/* False: that log cannot be read. */
+static bool read_log(struct th_webhook_scan *s, struct th_str session, uint64_t from)
 {
-	struct th_webhook_scan *s = ctx;
 	struct th_server *server = s->h->all->server;
 	char name[TH_SESSION_ID_MAX + 1];
 	struct thole_error err;
 
-	while ((s->row = next_row(s))) {
-		snprintf(name, sizeof(name), "%.*s", TH_FMT(th_json_get_str(s->row, "session_id")));
-		if (thole_runtime_log_start(server->rt, name, 1, on_line, on_read, s, &s->reading,
-					    &err) == 0) {
-			th_server_kick(server);
-			return;
-		}
-		th_journal_say(server, "webhooks", "a log is passed over: %s", err.text);
+	snprintf(name, sizeof(name), "%.*s", TH_FMT(session));
+	if (thole_runtime_log_start(server->rt, name, from, on_line, on_read, s, &s->reading,
+				    &err) == 0) {
+		th_server_kick(server);
+		return true;
 	}
+	th_journal_say(server, "webhooks", "a log is passed over: %s", err.text);
+	return false;
+}
+
+/* The one session of a client's hook.  False: it is read already, or is not to be had. */
+static bool read_clients(struct th_webhook_scan *s)
+{
+	const struct th_client_hook *c = s->h->client;
+	char name[TH_SESSION_ID_MAX + 1], user[TH_USER_MAX + 1];
+	const struct th_found *row;
+
+	if (s->last)
+		return false;
+	snprintf(name, sizeof(name), "%.*s", TH_FMT(c->session));
+	snprintf(user, sizeof(user), "%.*s", TH_FMT(c->user));
+	row = th_need_session(&s->needs, name, user);
+	s->waits = !row;
+	if (!row)
+		return false;
+	s->last = true;
+	if (!row->err && read_log(s, c->session, c->after + 1))
+		return true;
+	s->failed = !row->err || th_code_passes(row->err->code);
+	if (!s->failed)
+		th_client_hook_drop(s->h); /* it is deleted, or cannot be read */
+	return false;
+}
+
+static void go_on(void *ctx)
+{
+	struct th_webhook_scan *s = ctx;
+	struct th_server *server = s->h->all->server;
+
+	if (s->h->client && read_clients(s))
+		return;
+	while (!s->h->client && (s->row = next_row(s)))
+		if (read_log(s, th_json_get_str(s->row, "session_id"), 1))
+			return;
 	if (s->waits)
 		return;
 	if (s->failed) /* the sweep reads them again, from the same time on */

@@ -8,7 +8,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/hash.h"
 #include "io/clock.h"
@@ -20,77 +19,16 @@ struct th_webhook_attempt {
 	struct th_webhook_item *item;
 	struct th_fetcher *fetcher;
 	struct th_fetch_id fetch;
-	bool begun; /* it is being fetched */
+	bool begun;  /* it is being fetched */
+	bool writes; /* the letter to a client's hook is being written */
 	struct th_needs needs;
-	struct th_buf body;
+	struct th_letter letter; /* its `body` is what is sent */
 	struct th_str piece;
 };
 
 const struct th_webhook_item *th_webhook_flies(const struct th_webhook_attempt *a)
 {
 	return a->item;
-}
-
-void th_webhook_sign(const struct th_webhook_to *to, const char *id, int64_t seconds,
-		     struct th_str body, struct th_buf *out)
-{
-	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
-	struct th_digest d;
-
-	th_buf_printf(&text, "%s.%lld.", id, (long long)seconds);
-	th_buf_add(&text, body);
-	d = th_hmac_sha256(to->key, to->key_len, text.ptr, text.len);
-	th_buf_add_cstr(out, "v1,");
-	th_base64_encode(out, d.bytes, sizeof(d.bytes));
-}
-
-/* ---- what is sent ---- */
-
-static void put_time(struct th_jw *w, const char *name, int64_t ts_ms)
-{
-	char text[40] = "", whole[60];
-	time_t seconds = (time_t)(ts_ms / 1000);
-	struct tm tm;
-
-	if (gmtime_r(&seconds, &tm))
-		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(whole, sizeof(whole), "%s.%03dZ", text, (int)(ts_ms % 1000));
-	th_jw_kstr(w, name, th_str_of(whole));
-}
-
-/* What its row says of it now; a session that is gone has none. */
-static void put_row(struct th_str row, struct th_jw *w)
-{
-	static const char *const names[] = { "agent", "title", "metadata" };
-
-	for (size_t i = 0; i < TH_COUNT(names); i++) {
-		struct th_str value = th_json_raw_get(row, names[i]);
-
-		if (value.len)
-			th_jw_kraw(w, names[i], value);
-	}
-}
-
-static void put_body(const struct th_webhook_item *item, struct th_str row, struct th_buf *out)
-{
-	struct th_json_raw_iter it = th_json_raw_iter(th_str_of(item->more));
-	struct th_jw w = th_jw(out);
-
-	th_jw_object(&w);
-	th_jw_kstr(&w, "type", th_str_of(th_webhook_event_name(item->event)));
-	put_time(&w, "timestamp", item->ts_ms);
-	th_jw_name(&w, TH_STR("data"));
-	th_jw_object(&w);
-	th_jw_kstr(&w, "session_id", th_str_of(item->session));
-	th_jw_kstr(&w, "user", th_str_of(item->user));
-	th_jw_kuint(&w, "seq", item->seq);
-	put_row(row, &w);
-	while (th_json_raw_next(&it)) {
-		th_jw_name(&w, it.key);
-		th_jw_raw(&w, it.val);
-	}
-	th_jw_object_end(&w);
-	th_jw_object_end(&w);
 }
 
 /* ---- how it went ---- */
@@ -103,7 +41,14 @@ static void free_attempt(struct th_webhook_attempt *a)
 		if (h->flight[i] == a)
 			h->flight[i] = NULL;
 	th_needs_forget(&a->needs);
-	th_buf_deinit(&a->body);
+	th_buf_deinit(&a->letter.body);
+	for (size_t i = 0; i < TH_LETTER_HEADERS_MAX; i++) {
+		struct th_buf *value = &a->letter.headers[i].value;
+
+		if (value->len)
+			explicit_bzero(value->ptr, value->len);
+		th_buf_deinit(value);
+	}
 	free(a);
 }
 
@@ -120,9 +65,11 @@ static void put_back(struct th_webhook *h, struct th_webhook_item *item)
 
 static void note_done(struct th_webhook *h, const struct th_webhook_item *item)
 {
+	size_t most = th_webhook_done_max(h);
+
 	if (!h->done)
-		h->done = th_alloc(TH_WEBHOOK_DONE_MAX * sizeof(*h->done));
-	if (h->done_count == TH_WEBHOOK_DONE_MAX) /* the oldest may be told twice */
+		h->done = th_alloc(most * sizeof(*h->done));
+	if (h->done_count == most) /* the oldest may be told twice */
 		memmove(h->done, h->done + 1, --h->done_count * sizeof(*h->done));
 	h->done[h->done_count++] =
 	    (struct th_webhook_done){ item->ts_ms, th_webhook_id_of(item->session, item->seq) };
@@ -136,18 +83,11 @@ static void switch_off(struct th_webhook *h, const char *why)
 
 	h->off = true;
 	h->skipped_ms = 0;
-	while (h->first) {
-		struct th_webhook_item *item = h->first;
-
-		h->first = item->next;
-		th_webhook_item_free(item);
-	}
-	h->last = NULL;
-	h->count = 0;
+	th_webhook_clear(h);
 	h->all->dirty = true;
-	th_journal_say(h->all->server, "webhook",
-		       "%.*s is told nothing any more until the configuration is read again: %s",
-		       TH_FMT(place), why);
+	th_journal_say(h->all->server, "webhook", "%.*s is told nothing any more%s: %s",
+		       TH_FMT(place), h->client ? "" : " until the configuration is read again",
+		       why);
 }
 
 static void failed(struct th_webhook *h, struct th_webhook_item *item,
@@ -173,7 +113,10 @@ static void failed(struct th_webhook *h, struct th_webhook_item *item,
 			       "%.*s takes nothing, and is tried again: %s", TH_FMT(place),
 			       r->end == TH_FETCH_STATUS ? "it answered with an error"
 			       : h->all->blocked
-				   ? "its address is not public; private: true allows that"
+				   ? (h->client
+					  ? "its address is not public; "
+					    "serve.client_hooks_private allows that"
+					  : "its address is not public; private: true allows that")
 				   : r->err.msg);
 	wait_ms = th_webhook_wait_ms(h->to.retry_ms, h->failures, chance);
 	if (r->head.retry_after_ms > 0)
@@ -201,6 +144,8 @@ static void on_done(void *ctx, const struct th_fetch_result *r)
 	h->failures = 0;
 	h->good_ms = th_loop_now_ms(h->all->server->loop);
 	note_done(h, item);
+	if (th_client_hook_ends(h, item->event))
+		th_client_hook_drop(h);
 	th_webhook_item_free(item);
 	th_webhook_send(h);
 }
@@ -218,7 +163,8 @@ static bool allows(void *ctx, const struct th_address *to)
 static struct th_fetcher *fetcher_for(struct th_webhook *h)
 {
 	struct th_webhooks *w = h->all;
-	struct th_fetcher **at = h->to.private_too ? &w->any : &w->guarded;
+	bool any = h->client ? w->server->settings.s.client_hooks_private : h->to.private_too;
+	struct th_fetcher **at = any ? &w->any : &w->guarded;
 	struct th_err err = {};
 
 	if (!*at && th_fetcher_new(w->server->loop, at, &err) == TH_OK && at == &w->guarded)
@@ -228,36 +174,46 @@ static struct th_fetcher *fetcher_for(struct th_webhook *h)
 	return *at;
 }
 
-static enum th_code start(struct th_webhook_attempt *a, struct th_str row, struct th_err *err)
+/* The letter is written. */
+static enum th_code start(struct th_webhook_attempt *a, struct th_err *err)
 {
 	struct th_buf id TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_buf at TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_buf signature TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_webhook_id number = th_webhook_id_of(a->item->session, a->item->seq);
 	int64_t seconds = (int64_t)(th_clock_wall_ms() / 1000);
+	struct th_letter *l = &a->letter;
+	size_t count = 4;
 	char hex[33];
 
-	put_body(a->item, row, &a->body);
-	if (th_buf_check(&a->body, "the webhook", err) != TH_OK)
+	if (th_buf_check(&l->body, "the webhook", err) != TH_OK)
 		return err->code;
-	a->piece = th_buf_str(&a->body);
+	a->piece = th_buf_str(&l->body);
 	th_webhook_id_hex(&number, hex);
 	th_buf_printf(&id, "msg_%s", hex);
 	th_buf_printf(&at, "%lld", (long long)seconds);
-	th_webhook_sign(&a->hook->to, id.ptr, seconds, a->piece, &signature);
 	{
-		const struct th_fetch_header headers[] = {
-			{ "Content-Type", TH_STR("application/json") },
+		struct th_fetch_header headers[4 + TH_LETTER_HEADERS_MAX] = {
+			{ "Content-Type", th_str_of(l->type) },
 			{ "User-Agent", TH_STR("thole/" TH_VERSION) },
 			{ "webhook-id", th_buf_str(&id) },
 			{ "webhook-timestamp", th_buf_str(&at) },
-			{ "webhook-signature", th_buf_str(&signature) },
 		};
+
+		if (!a->hook->client) {
+			th_webhook_sign(&a->hook->to, id.ptr, seconds, a->piece, &signature);
+			headers[count++] =
+			    (struct th_fetch_header){ "webhook-signature", th_buf_str(&signature) };
+		}
+		for (size_t i = 0; i < l->header_count; i++)
+			headers[count++] =
+			    (struct th_fetch_header){ l->headers[i].name,
+						      th_buf_str(&l->headers[i].value) };
 		const struct th_fetch_request request = {
 			.method = "POST",
 			.url = a->hook->to.url,
 			.headers = headers,
-			.header_count = TH_COUNT(headers),
+			.header_count = count,
 			.body = &a->piece,
 			.body_count = 1,
 			.connect_ms = TH_WEBHOOK_TIMEOUT_MS / 2,
@@ -284,14 +240,79 @@ static void unread(struct th_webhook *h, struct th_webhook_item *item,
 	th_timer_start(&h->timer, h->to.retry_ms, 0);
 }
 
+static void send_it(struct th_webhook_attempt *a)
+{
+	struct th_fetch_result r = { .end = TH_FETCH_CONNECT };
+	struct th_webhook_item *item = a->item;
+	struct th_webhook *h = a->hook;
+
+	a->begun = start(a, &r.err) == TH_OK;
+	if (a->begun)
+		return;
+	free_attempt(a);
+	failed(h, item, &r);
+}
+
+/* What the client's hook was for is not there any more. */
+static void gone(struct th_webhook_attempt *a)
+{
+	struct th_webhook *h = a->hook;
+
+	th_webhook_item_free(a->item);
+	free_attempt(a);
+	th_client_hook_drop(h);
+}
+
+static const struct th_letters *letters_of(const struct th_webhook *h)
+{
+	const struct th_service *const *services = h->all->server->services;
+
+	while (!th_str_is(h->client->service, (*services)->name)) /* it is there: it was added */
+		services++;
+	return (*services)->letters;
+}
+
+void th_letter_done(struct th_letter *l, enum th_letter_end how)
+{
+	struct th_webhook_attempt *a = TH_CONTAINER_OF(l, struct th_webhook_attempt, letter);
+	struct thole_error why = { .text = "the store does not answer" };
+	struct th_webhook *h = a->hook;
+	struct th_webhook_item *item = a->item;
+
+	a->writes = false;
+	switch (how) {
+	case TH_LETTER_WRITTEN:
+		send_it(a);
+		break;
+	case TH_LETTER_RETRY:
+		free_attempt(a);
+		unread(h, item, &why);
+		break;
+	case TH_LETTER_GONE:
+		gone(a);
+		break;
+	}
+}
+
+static void write_letter(struct th_webhook_attempt *a)
+{
+	struct th_letter *l = &a->letter;
+
+	l->server = a->hook->all->server;
+	l->hook = a->hook->client;
+	l->seq = a->item->seq;
+	a->writes = true;
+	letters_of(a->hook)->write(l);
+}
+
 /* Its row is there, or is not to be had: of one that is gone, or that is damaged. */
 static void begin(void *ctx)
 {
 	struct th_webhook_attempt *a = ctx;
 	struct th_webhook *h = a->hook;
 	struct th_webhook_item *item = a->item;
-	struct th_fetch_result r = { .end = TH_FETCH_CONNECT };
-	const struct th_found *row = th_need_session(&a->needs, item->session, NULL);
+	const struct th_found *row =
+	    th_need_session(&a->needs, item->session, h->client ? item->user : NULL);
 
 	if (!row)
 		return;
@@ -303,11 +324,17 @@ static void begin(void *ctx)
 		return;
 	}
 	h->unread = false;
-	a->begun = start(a, row->err ? TH_STR("") : row->text, &r.err) == TH_OK;
-	if (a->begun)
+	if (h->client && row->err) {
+		gone(a);
 		return;
-	free_attempt(a);
-	failed(h, item, &r);
+	}
+	if (h->client) {
+		write_letter(a);
+		return;
+	}
+	a->letter.type = "application/json";
+	th_webhook_print(item, row->err ? TH_STR("") : row->text, &a->letter.body);
+	send_it(a);
 }
 
 /* False: not now. */
@@ -324,9 +351,10 @@ static bool send_one(struct th_webhook *h, struct th_webhook_attempt **slot)
 		h->last = NULL;
 	h->count--;
 	a = th_alloc(sizeof(*a));
-	*a = (struct th_webhook_attempt){
-		.hook = h, .item = item, .fetcher = fetcher, .body = TH_BUF_INIT(TH_MIB)
-	};
+	*a = (struct th_webhook_attempt){ .hook = h, .item = item, .fetcher = fetcher };
+	th_buf_init(&a->letter.body, TH_LETTER_SIZE_MAX);
+	for (size_t i = 0; i < TH_LETTER_HEADERS_MAX; i++)
+		th_buf_init(&a->letter.headers[i].value, TH_CLIENT_HOOK_SIZE_MAX);
 	a->needs = (struct th_needs){ .server = h->all->server, .again = begin, .ctx = a };
 	*slot = a;
 	begin(a);
@@ -355,6 +383,8 @@ void th_webhook_cancel(struct th_webhook *h)
 			continue;
 		if (a->begun)
 			th_fetch_cancel(a->fetcher, a->fetch);
+		if (a->writes)
+			letters_of(h)->cancel(&a->letter);
 		put_back(h, a->item);
 		free_attempt(a);
 	}

@@ -59,7 +59,7 @@ def writes(name):
 class Clients(serving.Served):
     def begin(self):
         config = pathlib.Path(self.env["XDG_CONFIG_HOME"]) / "thole" / "config.yaml"
-        config.write_text("executor_linger_s: 20\nserve:\n  models: [gpt-5.4]\n")
+        config.write_text("executor_linger_s: 20\nserve:\n  models: [gpt-5.4]\n  client_hooks_private: true\n")
         self.serve_rules(RULES)
         self.serve_http()
 

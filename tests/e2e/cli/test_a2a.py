@@ -7,49 +7,10 @@ import sqlite3
 
 import house
 import serving
+from a2a import Agents, shell
 
 
-def shell(command):
-    return [{"function_call": {"name": "shell", "arguments": {"command": command}}}]
-
-
-class A2a(serving.Served):
-    def begin(self, *turns, agent="", **more):
-        agents = self.folder / "agents"
-        agents.mkdir()
-        (agents / "worker.yaml").write_text("name: worker\nmodel: gpt-5.4\ntools: [shell]\n" + agent)
-        self.serve(*turns, **more)
-        self.serve_http("--agents", agents, "--workspaces", self.work)
-
-    def ask(self, method, params, who="alice", agent="worker", **headers):
-        body = {"jsonrpc": "2.0", "id": "q", "method": method, "params": params}
-        answer = self.good_call("POST", "/a2a/" + agent, body, who=who, headers={k.replace("_", "-"): v for k, v in headers.items()})
-        self.assertEqual((answer["jsonrpc"], answer["id"]), ("2.0", "q"))
-        return answer
-
-    def good(self, *args, **more):
-        return super().good(*args, **more) if args[0] in ("log", "sessions", "resume") else self.ask(*args, **more)["result"]
-
-    def bad(self, code, *args, **more):
-        answer = self.ask(*args, **more)
-        self.assertEqual(answer.get("error", {}).get("code"), code, answer)
-        return answer["error"]["message"]
-
-    def follow(self, method, params):
-        connection = self.connect()
-        connection.request("POST", "/a2a/worker", body=json.dumps({"jsonrpc": "2.0", "id": 5, "method": method, "params": params}),
-                           headers={"Authorization": "Bearer " + serving.TOKENS["alice"], "Content-Type": "application/json"})
-        response = connection.getresponse()
-        self.assertEqual((response.status, response.headers["Content-Type"]), (200, "text/event-stream"))
-        found = [f[2] for f in serving.frames(response)]
-        connection.close()
-        self.assertTrue(all(f["id"] == 5 for f in found))
-        return [f["result"] for f in found]
-
-    @staticmethod
-    def says(text, **more):
-        return {"message": dict({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": text}]}, **more)}
-
+class A2a(Agents):
     def test_a_log_that_cannot_be_read(self):
         self.begin([{"text": "Hello."}])
         task = self.good("SendMessage", self.says("Say hello."))["task"]
@@ -58,7 +19,7 @@ class A2a(serving.Served):
         with sqlite3.connect(self.store()) as db:
             self.assertTrue(db.execute("delete from events where seq = 3").rowcount)
         db.close()
-        self.serve_http("--agents", self.folder / "agents", "--workspaces", self.work)
+        self.again()
         for ask in (("GetTask", {"id": task["id"]}), ("SendMessage", self.says("More.", contextId=task["contextId"]))):
             self.assertIn("damaged", self.bad(-32603, *ask))
         self.end_http()
@@ -69,7 +30,8 @@ class A2a(serving.Served):
         card = self.call("GET", "/.well-known/agent-card.json", who=None).json()
         url = "http://127.0.0.1:%d/a2a/default" % self.port
         self.assertEqual((card["name"], card["url"], card["capabilities"]["streaming"]), ("default", url, True))
-        self.assertEqual([(i["url"], i["protocolVersion"]) for i in card["supportedInterfaces"]], [(url, "1.0"), (url, "0.3")])
+        self.assertEqual([(i["url"], i["protocolBinding"], i["protocolVersion"]) for i in card["supportedInterfaces"]],
+                         [(url, "JSONRPC", "1.0"), (url, "HTTP+JSON", "1.0"), (url, "JSONRPC", "0.3")])
         self.assertNotIn("worker", json.dumps(card))
         path = "/a2a/worker/.well-known/agent-card.json"
         self.assertEqual(self.call("GET", path, who=None).status, 401)
@@ -153,13 +115,13 @@ class A2a(serving.Served):
         word = {"message": {"messageId": "d", "role": "ROLE_USER", "taskId": task["id"],
                             "parts": [{"data": {"decision": "approve", "call_id": waits[0]["call_id"]}}]}}
         self.bad(-32001, "SendMessage", word, who="bob")
-        runs = {"Authorization": "Bearer " + super().good("token", "new", "alice", "--scopes", "read,run").out.strip()}
+        runs = {"Authorization": "Bearer " + self.good("token", "new", "alice", "--scopes", "read,run").out.strip()}
         body = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": word}
         refused = self.call("POST", "/a2a/worker", body, who=None, headers=runs).json()["error"]
         self.assertEqual((refused["code"], "scope approve" in refused["message"]), (-32004, True), refused)
         self.assertEqual(list(self.work.rglob("made")), [])
         self.assertEqual(self.end_http(signal.SIGKILL), -signal.SIGKILL)
-        self.serve_http("--agents", self.folder / "agents", "--workspaces", self.work)
+        self.again()
         self.assertEqual(self.good("GetTask", {"id": task["id"]})["status"]["state"], "TASK_STATE_INPUT_REQUIRED")
         done = self.good("SendMessage", word)["task"]
         self.assertEqual((done["id"], done["status"]["state"]), (task["id"], "TASK_STATE_COMPLETED"))
@@ -182,14 +144,15 @@ class A2a(serving.Served):
 
     def pages(self, **params):
         """All tasks of a list, page after page, and how many there were in each."""
-        tasks, sizes, token = [], [], ""
+        tasks, sizes, totals, token = [], [], set(), ""
         while True:
             page = self.good("ListTasks", dict(params, pageToken=token))
-            self.assertEqual(page["totalSize"], len(page["tasks"]))
+            totals.add(page["totalSize"])
             tasks += page["tasks"]
             sizes.append(len(page["tasks"]))
             token = page["nextPageToken"]
             if not token:
+                self.assertEqual(totals, {len(tasks)})
                 return tasks, sizes
 
     def test_lists(self):
@@ -212,11 +175,12 @@ class A2a(serving.Served):
         self.assertEqual([(t["id"], t["history"], "artifacts" in t) for t in bare], [(i, [], False) for i in wanted if i[0] == "b"])
         self.assertEqual(self.good("ListTasks", {"contextId": "of-bob"})["tasks"], [])
         self.assertEqual(self.good("tasks/list", {"status": "failed"})["tasks"], [])
+        self.assertEqual([self.good("ListTasks", dict(p, pageSize=1))["totalSize"] for p in ({"contextId": "b"}, {"status": "failed"}, {})], [3, 0, 9])
         self.assertEqual(len(self.good("tasks/list", {"status": "completed"})["tasks"]), 9)
         newest = made[-1]["status"]["timestamp"]
         self.assertEqual([t["id"] for t in self.good("ListTasks", {"statusTimestampAfter": newest})["tasks"]], [made[-1]["id"]])
         for wrong in ({"pageSize": 0}, {"pageSize": 101}, {"status": "lost"}, {"statusTimestampAfter": "then"}, {"pageToken": "x"}, {"pageToken": "x.0.0"},
-                      {"pageToken": ".101.0"}, {"contextId": "x" * 300}):
+                      {"pageToken": "x.0.0.0"}, {"pageToken": ".101.0.0"}, {"pageToken": ".0.0.9999999999"}, {"contextId": "x" * 300}):
             self.bad(-32602, "ListTasks", wrong)
 
     def test_a_list_that_is_large(self):
@@ -230,9 +194,9 @@ class A2a(serving.Served):
         self.begin([{"text": "x"}])
         for code, method, params, headers in (
                 (-32601, "Nothing", {}, {}), (-32602, "SendMessage", {}, {}), (-32602, "SendMessage", {"message": {"parts": []}}, {}),
-                (-32005, "SendMessage", {"message": {"parts": [{"raw": "AAAA"}]}}, {}), (-32009, "GetTask", {}, {"A2A_Version": "7"}),
+                (-32005, "SendMessage", {"message": {"parts": [{"raw": "AAAA"}]}}, {}), (-32602, "SendMessage", {"message": {"parts": [{"raw": "no"}]}}, {}), (-32009, "GetTask", {}, {"A2A_Version": "7"}),
                 (-32001, "GetTask", {"id": "x"}, {}), (-32001, "GetTask", {"id": "x.0"}, {}), (-32001, "GetTask", {"id": ".0"}, {}),
-                (-32003, "CreateTaskPushNotificationConfig", {}, {}), (-32007, "GetExtendedAgentCard", {}, {}),
+                (-32001, "CreateTaskPushNotificationConfig", {}, {}), (-32007, "GetExtendedAgentCard", {}, {}),
                 (-32602, "SendMessage", self.says("x" * 10, contextId="y" * 200), {})):
             self.bad(code, method, params, **headers)
         self.bad(-32602, "SendMessage", self.says("x"), agent="nobody")

@@ -78,6 +78,46 @@ static void test_states(void **state)
 	th_a2a_task_deinit(&t);
 }
 
+static void test_questions(void **state)
+{
+	struct th_buf out = TH_BUF_INIT(TH_MIB);
+	struct th_jw w = th_jw(&out);
+	struct th_a2a_task t;
+
+	(void)state;
+	th_a2a_task_init(&t, "s", 0);
+	event(&t, 1, "items_added",
+	      "{\"begins\":true,\"items\":[{\"role\":\"user\",\"content\":[{\"type\":\"image\","
+	      "\"blob\":\"x\"},{\"type\":\"input_file\",\"filename\":\"a.pdf\"}]}]}");
+	assert_string_equal(t.messages[0].text, "[picture]\n[file a.pdf]");
+	event(&t, 2, "model_requested", "{}");
+	event(&t, 3, "call", "{\"call_id\":\"c\",\"tool\":\"shell\",\"arguments\":{}}");
+	event(&t, 4, "approval_requested", "{\"call_id\":\"c\",\"reason\":\"r\"}");
+	assert_null(th_a2a_task_question(&t));
+	event(&t, 5, "call",
+	      "{\"call_id\":\"q\",\"tool\":\"ask\",\"question\":true,\"arguments\":{\"question\":"
+	      "\"Which?\",\"options\":[\"red\"]}}");
+	assert_null(th_a2a_task_question(&t));
+	event(&t, 6, "approval_requested", "{\"call_id\":\"q\",\"reason\":\"r\"}");
+	assert_string_equal(th_a2a_task_question(&t)->call_id, "q");
+	th_a2a_print_task(&t, true, 0, &w);
+	assert_true(th_str_find(th_buf_str(&out), TH_STR("Which?\\n- red")) > 0);
+	assert_true(th_str_find(th_buf_str(&out), TH_STR("\"word\":\"answer\"")) > 0);
+	event(&t, 7, "approval_decided", "{\"call_id\":\"q\",\"approve\":true}");
+	assert_null(th_a2a_task_question(&t));
+	/* A server of tools asks: what is shown is its question. */
+	event(&t, 8, "call", "{\"call_id\":\"m\",\"tool\":\"s_do\",\"arguments\":{}}");
+	event(&t, 9, "question", "{\"call_id\":\"m\",\"arguments\":{\"question\":\"Sure?\"}}");
+	event(&t, 10, "approval_requested", "{\"call_id\":\"m\",\"reason\":\"r\"}");
+	assert_string_equal(th_a2a_task_question(&t)->arguments, "{\"question\":\"Sure?\"}");
+	event(&t, 11, "final", "{\"output\":\"yes\"}");
+	assert_true(
+	    event(&t, 12, "items_added", "{\"items\":[{\"role\":\"user\",\"content\":\"x\"}]}"));
+	assert_false(event(&t, 13, "items_added", "{\"begins\":true,\"items\":[]}"));
+	th_a2a_task_deinit(&t);
+	th_buf_deinit(&out);
+}
+
 /* The newest are kept. */
 static void test_history(void **state)
 {
@@ -107,6 +147,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ids),
 		cmocka_unit_test(test_states),
+		cmocka_unit_test(test_questions),
 		cmocka_unit_test(test_history),
 	};
 
