@@ -7,13 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "model_api/response_internal.h"
+#include "model_api/response_pass.h"
 
 struct lane {
 	struct th_lanes *wire;
 	struct lane *next;
 	struct th_response *now;
-	char *waiting[TH_SERVE_QUEUE_MAX]; /* messages, oldest first */
+	struct th_response_pass *passed;       /* a message, to another node; NULL: none is */
+	char *at_node;                         /* that message */
+	bool here;                             /* the next one is this node's: it was looked for */
+	char *waiting[TH_SERVE_QUEUE_MAX + 1]; /* messages, oldest first; one may come back */
 	size_t count;
 	char last[TH_RESPONSE_NAME_MAX]; /* what may be gone on from here, also when not stored */
 	char id[TH_SERVE_STREAM_ID_MAX + 1]; /* empty: of messages that name none */
@@ -50,6 +53,8 @@ static void on_gone(struct th_access *a);
 
 static void lane_free(struct lane *l)
 {
+	th_response_pass_free(l->passed);
+	free(l->at_node);
 	for (size_t i = 0; i < l->count; i++)
 		free(l->waiting[i]);
 	free(l);
@@ -163,7 +168,7 @@ static void end_if_due(struct th_lanes *s)
 	bool works = s->making.lane != NULL, server_ends = s->server->finishing;
 
 	for (const struct lane *l = s->first; l; l = l->next)
-		works |= l->now != NULL;
+		works |= l->now || l->passed;
 	if (works || s->gone || s->close || !(s->ended || server_ends))
 		return;
 	s->close = server_ends ? 1001 : 1000;
@@ -306,6 +311,60 @@ static struct lane *whose_last(struct th_lanes *s, struct th_str response)
 	return l;
 }
 
+/* ---- of a session of another node ---- */
+
+static void on_passed_event(void *ctx, struct th_str json)
+{
+	struct th_lanes *s = ((struct lane *)ctx)->wire;
+
+	wire_enter(s);
+	if (th_http_send(s->access->request, json, true) == TH_ELIMIT)
+		unread(s);
+	wire_leave(s);
+}
+
+static void on_passed_over(void *ctx, bool here, const struct th_response_fault *fault)
+{
+	struct lane *l = ctx;
+	struct th_lanes *s = l->wire;
+
+	l->passed = NULL;
+	wire_enter(s);
+	if (here) {
+		memmove(l->waiting + 1, l->waiting, l->count++ * sizeof(char *));
+		l->waiting[0] = l->at_node;
+		s->waiting++;
+	} else {
+		free(l->at_node);
+	}
+	l->at_node = NULL;
+	l->here = here;
+	if (fault)
+		wire_fault(s, l->id, fault->status, fault->code, fault->message);
+	if (!s->gone) {
+		end_if_due(s);
+		wire_next(s);
+	}
+	wire_leave(s);
+}
+
+/* Takes the message over where another node may have the session that it goes on from. */
+static bool passes(struct lane *l, struct th_str before, char *body)
+{
+	static const struct th_response_pass_ops ops = { on_passed_event, on_passed_over };
+	char session[TH_UUID_TEXT_SIZE + 1];
+	bool here = l->here;
+
+	l->here = false;
+	if (here || !th_response_session_of(before, session))
+		return false;
+	l->passed =
+	    th_response_pass_start(l->wire->access, session, th_str_of(body), l->id, &ops, l);
+	if (l->passed)
+		l->at_node = body;
+	return l->passed != NULL;
+}
+
 /* Takes the message over. */
 static void begin(struct lane *l, char *body)
 {
@@ -315,6 +374,8 @@ static void begin(struct lane *l, char *body)
 	struct thole_error err = { 0 };
 
 	th_response_before(th_str_of(body), &before);
+	if (!whose_last(s, th_buf_str(&before)) && passes(l, th_buf_str(&before), body))
+		return;
 	*m = (struct making){ .lane = l, .body = body, .own = whose_last(s, th_buf_str(&before)) };
 	s->access->again = make_again;
 	if (before.len && th_stored_load_start(s->server, s->access->user, th_buf_str(&before),
@@ -329,7 +390,7 @@ static struct lane *due(const struct th_lanes *s)
 {
 	struct lane *l = s->first;
 
-	while (l && (l->now || !l->count))
+	while (l && (l->now || l->passed || !l->count))
 		l = l->next;
 	return l;
 }
@@ -353,7 +414,8 @@ static void wire_next(struct th_lanes *s)
 
 static bool is_idle(const struct lane *l)
 {
-	return !l->now && !l->count && l->wire->making.lane != l && l->wire->making.own != l;
+	return !l->now && !l->passed && !l->count && l->wire->making.lane != l &&
+	       l->wire->making.own != l;
 }
 
 static struct lane *take_out(struct th_lanes *s, struct lane **at)
@@ -467,7 +529,7 @@ static void take_text(struct th_lanes *s, struct th_str text)
 		steer(s, id, text);
 		return;
 	}
-	full = s->waiting == TH_SERVE_QUEUE_MAX;
+	full = s->waiting >= TH_SERVE_QUEUE_MAX;
 	l = full ? NULL : lane_of(s, id);
 	if (!l) {
 		wire_fault(s, id, 429, "rate_limit_exceeded",
@@ -504,9 +566,12 @@ static void on_gone(struct th_access *a)
 	s->gone = true;
 	a->gone = NULL; /* it is told once */
 	a->message = NULL;
-	for (struct lane *l = s->first; l; l = l->next)
+	for (struct lane *l = s->first; l; l = l->next) {
 		if (l->now)
 			th_response_gone(l->now);
+		th_response_pass_free(l->passed);
+		l->passed = NULL;
+	}
 	th_needs_forget(&a->needs);
 	if (s->making.load)
 		th_stored_load_cancel(s->making.load);

@@ -10,6 +10,7 @@
 #include "base/label.h"
 #include "io/clock.h"
 #include "io/tls.h"
+#include "server/pass.h"
 #include "server/service.h"
 #include "wire/percent.h"
 
@@ -208,6 +209,11 @@ static void on_looked(void *ctx, int code, const struct thole_error *err)
 		next = th_forward_next(w);
 		if (th_forward_address(w)[0] && !lives_at(f, th_forward_address(w)))
 			th_forward_lose(w);
+	}
+	for (struct th_pass *p = f->passes, *next; p; p = next) {
+		next = th_pass_next(p);
+		if (th_pass_address(p)[0] && !lives_at(f, th_pass_address(p)))
+			th_pass_lose(p);
 	}
 }
 

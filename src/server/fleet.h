@@ -23,6 +23,7 @@
 #include "server/access.h"
 
 struct th_forward;
+struct th_pass;
 struct th_tls_config;
 
 struct th_fleet {
@@ -30,7 +31,8 @@ struct th_fleet {
 	struct th_fetcher *fetcher;
 	struct th_tls_config *tls; /* of sockets to other nodes */
 	struct th_forward *first;
-	size_t count;
+	struct th_pass *passes;                  /* of services (pass.h) */
+	size_t count;                            /* of both */
 	struct thole_reading *look;              /* at who lives; NULL: none is under way */
 	struct th_buf nodes;                     /* of the last one, a JSON object a line */
 	struct th_buf coming;                    /* of the one under way */

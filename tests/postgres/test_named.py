@@ -12,6 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e" / "cli"))
 import house
 import server
 import serving
+import websocket
 from nodes import WithNodes
 from on_postgres import say, shell
 from test_mcp import BOTH
@@ -168,6 +169,76 @@ class Named(WithNodes):
         for node in (first, second):
             self.assertEqual(node.call("GET", path).status, 404)
         self.assertEqual(self.postgres.sql("SELECT count(*) FROM thole.sessions"), "1")
+
+    def test_messages_of_a_socket(self):
+        """They go on from what another node has, in their lanes; what it refuses is told, and the socket goes on."""
+        (self.agents / "slow.yaml").write_text("name: slow\nmodel: gpt-5.4\ntools: [shell]\n")
+        first, second = self.two([{"parts": say("Four.")}])
+        one = first.good("POST", "/v1/responses", {"model": "worker", "input": "Two and two?"})
+        other = first.good("POST", "/v1/responses", {"model": "slow", "input": "And here?"})
+        wire = websocket.Socket(second.port, "/v1/responses", serving.TOKENS["alice"])
+        self.addCleanup(wire.close)
+
+        def ask(model, before, **more):
+            wire.send({"type": "response.create", "model": model, "input": "Again?", "previous_response_id": before, **more})
+
+        def ended():
+            return wire.until(lambda m: m["type"] in ("response.completed", "error"))
+
+        ask("worker", one["id"], stream_id="a\"b")
+        created = wire.until(lambda m: m["type"] == "response.created")
+        done = ended()
+        self.assertEqual((created["stream_id"], done["stream_id"], done["response"]["id"]), ("a\"b", "a\"b", created["response"]["id"]))
+        self.assertEqual((done["response"]["previous_response_id"], done["response"]["output"][-1]["content"][0]["text"]), (one["id"], "Four."))
+        # And from that; a message of no lane has none.
+        ask("worker", done["response"]["id"])
+        again = ended()
+        self.assertEqual((again.get("stream_id"), again["response"]["status"], self.forwarded(second)), (None, "completed", 2))
+        # What that node refuses.
+        ask("worker", one["id"], stream_id="c", tools=[{"type": "shell"}])
+        refused = ended()
+        self.assertEqual((refused["type"], refused["status"], refused["stream_id"]), ("error", 400, "c"), refused)
+        self.assertIn("shell", refused["error"]["message"])
+        # What nobody has is this node's, and so is what goes on from nothing.
+        ask("worker", "resp_" + uuid.uuid4().hex + "_1")
+        self.assertEqual(ended()["type"], "error")
+        wire.send({"type": "response.create", "model": "worker", "input": "New?"})
+        mine = ended()["response"]["id"]
+        ask("worker", mine)
+        self.assertEqual(ended()["response"]["status"], "completed")
+        self.assertEqual(self.forwarded(second), 3)
+        # The node is gone: what it had rests, and goes on here.
+        first.end(signal.SIGKILL)
+        self.postgres.sql("UPDATE thole.owners SET expires = clock_timestamp() WHERE node = 'n1'")
+        ask("slow", other["id"], stream_id="a\"b")
+        self.assertEqual(ended()["response"]["status"], "completed")
+        self.assertEqual(self.postgres.sql("SELECT DISTINCT epoch > 1 FROM thole.sessions WHERE agent_type = 'slow'"), "t")
+
+    def test_a_socket_that_ends_meanwhile(self):
+        """Either end of what is passed on: who asked leaves, and then the node that was asked dies."""
+        waits = "until [ -e go ]; do sleep 0.05; done"
+        first, second = self.two([{"if": {"turns": {"max": 0}}, "parts": say("Four.")}, {"if": {"turns": {"max": 1}}, "parts": [shell(waits)]},
+                                  {"parts": say("Done.")}])
+        asked = [first.good("POST", "/v1/responses", {"model": "worker", "input": "Two?"})["id"] for _ in range(2)]
+        running = "SELECT count(*) FROM thole.sessions WHERE agent_state = 'running'"
+
+        def ask(before):
+            wire = websocket.Socket(second.port, "/v1/responses", serving.TOKENS["alice"])
+            self.addCleanup(wire.close)
+            wire.send({"type": "response.create", "model": "worker", "input": "More.", "previous_response_id": before, "stream_id": "a"})
+            wire.until(lambda m: m["type"] == "response.created")
+            return wire
+
+        wire = ask(asked[0])
+        self.wait_for(lambda: self.postgres.sql(running) == "1")
+        wire.close()  # as of any stream: what nobody waits for is stopped
+        self.wait_for(lambda: self.postgres.sql(running) == "0")
+        wire = ask(asked[1])
+        first.end(signal.SIGKILL)
+        told = wire.until(lambda m: m["type"] == "error")
+        self.assertEqual((told["status"], told["error"]["code"], told["stream_id"]), (502, "other_node", "a"))
+        wire.send({"type": "response.create", "model": "worker", "input": "New?", "stream_id": "a"})
+        self.assertEqual(wire.until(lambda m: m["type"] in ("response.completed", "error"))["response"]["status"], "completed")
 
     # ---- OpenHands ----
 

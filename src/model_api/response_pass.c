@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model_api/response_pass.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "server/pass.h"
+#include "wire/sse.h"
+
+struct th_response_pass {
+	struct th_pass *pass;
+	const struct th_response_pass_ops *ops;
+	void *ctx;
+	struct th_buf body, refusal, id; /* id: the stream's, as JSON */
+	struct th_sse events;
+	struct th_response_fault fault;
+	char code[64]; /* fault.code points there */
+	bool *freed;   /* set when it is, while its answer is read */
+	bool failed;
+};
+
+void th_response_pass_free(struct th_response_pass *p)
+{
+	if (!p)
+		return;
+	if (p->freed)
+		*p->freed = true;
+	th_pass_free(p->pass);
+	th_sse_deinit(&p->events);
+	th_buf_deinit(&p->body);
+	th_buf_deinit(&p->refusal);
+	th_buf_deinit(&p->id);
+	free(p);
+}
+
+/* ---- the answer ---- */
+
+/* An event of a stream over HTTP names no lane. */
+static void tell(struct th_response_pass *p, struct th_str event)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX + TH_MIB);
+
+	if (!th_json_raw_is_object(event))
+		return;
+	if (p->id.len)
+		th_buf_printf(&json, "{\"stream_id\":%s,", p->id.ptr);
+	else
+		th_buf_add_char(&json, '{');
+	th_buf_add(&json, th_str_sub(event, 1, event.len));
+	p->ops->event(p->ctx, th_buf_str(&json));
+}
+
+static void on_data(void *ctx, int status, struct th_str bytes)
+{
+	struct th_response_pass *p = ctx;
+	struct th_sse_event event;
+	bool freed = false;
+	int more = 1;
+
+	if (status != 200) {
+		th_buf_add(&p->refusal, th_str_sub(bytes, 0, p->refusal.max - p->refusal.len));
+		return;
+	}
+	p->freed = &freed;
+	while (!p->failed && (more = th_sse_next(&p->events, &bytes, &event, NULL)) == 1) {
+		tell(p, event.data);
+		if (freed)
+			return;
+	}
+	p->freed = NULL;
+	p->failed |= more < 0;
+}
+
+/* It is nobody else's any more. */
+static void over(struct th_response_pass *p, bool here, const struct th_response_fault *fault)
+{
+	p->ops->over(p->ctx, here, fault);
+	th_response_pass_free(p);
+}
+
+/* What it says in its answer. */
+static void refused(struct th_response_pass *p, int status)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_buf code TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	const struct th_json *error = NULL;
+
+	if (th_json_parse(th_buf_str(&p->refusal), &doc, NULL) == TH_OK)
+		error = th_json_get(th_json_root(doc), "error");
+	(void)th_response_fault(&p->fault, status ? status : 502, NULL, "%.*s",
+				TH_FMT(th_json_get_str(error, "message")));
+	snprintf(p->code, sizeof(p->code), "%.*s", TH_FMT(th_json_get_str(error, "code")));
+	if (p->code[0])
+		p->fault.code = p->code;
+}
+
+static void on_end(void *ctx, enum th_pass_end end, int status, const char *why)
+{
+	struct th_response_pass *p = ctx;
+
+	p->pass = NULL;
+	if (end == TH_PASS_HERE) {
+		over(p, true, NULL);
+		return;
+	}
+	if (end == TH_PASS_LOST)
+		(void)th_response_fault(&p->fault, 502, "other_node", "%s", why);
+	else if (p->failed)
+		(void)th_response_fault(&p->fault, 502, "other_node",
+					"an event of the other node is too long");
+	else if (status != 200)
+		refused(p, status);
+	else {
+		over(p, false, NULL);
+		return;
+	}
+	over(p, false, &p->fault);
+}
+
+/* ---- the request ---- */
+
+/* The message as the body of a request over HTTP. */
+static bool put_body(struct th_response_pass *p, struct th_str message)
+{
+	static const char *const of_sockets[] = { "type", "stream_id", "stream" };
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_jw w = th_jw(&p->body);
+	struct th_json_iter it;
+
+	/* What is no request, or is only put there, is answered here. */
+	if (th_json_parse(message, &doc, NULL) != TH_OK || !th_json_is_object(th_json_root(doc)) ||
+	    !th_json_bool(th_json_get(th_json_root(doc), "generate"), true))
+		return false;
+	th_jw_object(&w);
+	it = th_json_iter(th_json_root(doc));
+	while (th_json_next(&it)) {
+		bool passed = true;
+
+		for (size_t i = 0; i < TH_COUNT(of_sockets); i++)
+			passed &= !th_str_is(it.key, of_sockets[i]);
+		if (!passed)
+			continue;
+		th_jw_key(&w, it.key);
+		th_jw_json(&w, it.val);
+	}
+	th_jw_kbool(&w, "stream", true);
+	th_jw_object_end(&w);
+	return th_buf_check(&p->body, "the message", NULL) == TH_OK;
+}
+
+struct th_response_pass *th_response_pass_start(struct th_access *a, const char *session,
+						struct th_str message, const char *stream_id,
+						const struct th_response_pass_ops *ops, void *ctx)
+{
+	struct th_response_pass *p = th_alloc(sizeof(*p));
+	struct th_pass_request to = { .session = session,
+				      .method = "POST",
+				      .path = "/v1/responses",
+				      .data = on_data,
+				      .end = on_end,
+				      .ctx = p };
+	struct thole_error err;
+
+	*p = (struct th_response_pass){ .ops = ops, .ctx = ctx };
+	th_buf_init(&p->body, TH_REQUEST_MAX);
+	th_buf_init(&p->refusal, 64 * TH_KIB);
+	th_buf_init(&p->id, TH_KIB);
+	th_sse_init(&p->events, TH_ANSWER_MAX);
+	if (stream_id[0]) {
+		struct th_jw w = th_jw(&p->id);
+
+		th_jw_str(&w, th_str_of(stream_id));
+	}
+	if (put_body(p, message)) {
+		to.body = th_buf_str(&p->body);
+		/* What cannot be passed on now is answered here, where the store says whose it is.
+		 */
+		if (th_pass_start(a, &to, &p->pass, &err) == 0 && p->pass)
+			return p;
+	}
+	th_response_pass_free(p);
+	return NULL;
+}
