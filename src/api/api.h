@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <thole/thole.h>
 
+#include "api/tried.h"
 #include "base/limits.h"
 #include "config/config.h"
 #include "io/loop.h"
@@ -53,7 +54,7 @@ struct thole_runtime {
 	int64_t start_ms;
 	thole_left_fn *left; /* NULL: nobody is told */
 	void *left_ctx;
-	struct th_tried *tried;         /* TH_FLEET_TRIED_MAX of them; NULL: none yet */
+	struct th_tried tried;          /* sessions that were taken over, and left again */
 	struct thole_reading *readings; /* beside the loop, that are not over */
 	struct th_api_removed *removed; /* the names of those that are being deleted beside it */
 	struct thole_watcher *released; /* that get the notes they missed while held */
@@ -435,16 +436,6 @@ void th_api_readings_end(struct thole_runtime *rt);
 void th_api_recover_one(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
 			const struct th_session_row *leased, bool goes_on, bool from_dead,
 			thole_recovered_fn *recovered, void *ctx);
-
-/* ---- takeover.c ---- */
-
-/* A session that was taken from the dead, and when it may be taken again if it is left once more.
- */
-struct th_tried {
-	uint64_t hash; /* of its name; 0: free */
-	uint64_t until_ms;
-	unsigned tries;
-};
 
 /* ---- computer.c ---- */
 

@@ -169,8 +169,7 @@ static void close_runtime(struct thole_runtime *rt)
 	if (rt->takeover)
 		th_reader_cancel(rt->takeover);
 	rt->takeover = NULL;
-	free(rt->tried);
-	rt->tried = NULL;
+	th_tried_deinit(&rt->tried);
 	rt->rt = th_runtime_free(rt->rt);
 	if (rt->loop)
 		th_loop_undefer(rt->loop, &rt->deliver);

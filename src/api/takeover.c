@@ -39,7 +39,7 @@ struct takeover {
 	size_t wanted;
 	struct th_arena memory;
 	size_t resting_count;
-	uint64_t resting[]; /* those that are not tried just now (struct th_tried) */
+	uint64_t resting[]; /* of th_tried_resting */
 };
 
 static void lefts_free(struct takeover *t)
@@ -95,12 +95,8 @@ static enum th_code note_row(void *ctx, const struct th_session_row *row, struct
 static bool is_resting(void *ctx, struct th_str id)
 {
 	const struct takeover *t = ctx;
-	uint64_t hash = th_hash64(id.ptr, id.len) | 1;
 
-	for (size_t i = 0; i < t->resting_count; i++)
-		if (t->resting[i] == hash)
-			return true;
-	return false;
+	return th_tried_has(t->resting, t->resting_count, id);
 }
 
 static enum th_code look(struct th_read *job, struct th_store *store, struct th_err *err)
@@ -120,52 +116,6 @@ static enum th_code claim(struct th_read *job, struct th_store *store, struct th
 
 	return store->kind->lease_many(store, t->ids, t->wanted, true, &t->memory, t->rows, t->errs,
 				       err);
-}
-
-/* ---- those that could not be opened ---- */
-
-/* Its place, or that of whoever waits no longer. */
-static struct th_tried *tried_slot(struct thole_runtime *rt, uint64_t hash)
-{
-	struct th_tried *old;
-
-	if (!rt->tried)
-		rt->tried = th_alloc(TH_FLEET_TRIED_MAX * sizeof(*rt->tried));
-	old = rt->tried;
-	for (size_t i = 0; i < TH_FLEET_TRIED_MAX; i++) {
-		if (rt->tried[i].hash == hash)
-			return &rt->tried[i];
-		if (rt->tried[i].until_ms < old->until_ms)
-			old = &rt->tried[i];
-	}
-	return old;
-}
-
-static uint64_t hash_of(const char *id)
-{
-	return th_hash64(id, strlen(id)) | 1;
-}
-
-/* It was taken here, and is left again: an agent file is missing, or its log is damaged.  Another
- * runtime may do better meanwhile. */
-static bool rests(struct thole_runtime *rt, const char *id)
-{
-	const struct th_tried *tried = rt->tried ? tried_slot(rt, hash_of(id)) : NULL;
-
-	return tried && tried->hash == hash_of(id) && th_loop_now_ms(rt->loop) < tried->until_ms;
-}
-
-static void note_tried(struct thole_runtime *rt, const char *id)
-{
-	struct th_tried *tried = tried_slot(rt, hash_of(id));
-	uint64_t now = th_loop_now_ms(rt->loop);
-	bool again =
-	    tried->hash == hash_of(id) && now < tried->until_ms + (uint64_t)TH_FLEET_RETRY_MAX_MS;
-
-	tried->hash = hash_of(id);
-	tried->tries = again ? TH_MIN(tried->tries + 1, 16u) : 0;
-	tried->until_ms = now + TH_MIN((uint64_t)TH_FLEET_RETRY_MS << tried->tries,
-				       (uint64_t)TH_FLEET_RETRY_MAX_MS);
 }
 
 /* ---- taking ---- */
@@ -190,7 +140,8 @@ static void choose(struct takeover *t)
 			left |= l->scheduled && !th_api_schedule_begin(t->rt, l->id);
 			continue;
 		}
-		if (rests(t->rt, l->id) || !t->wants(t->ctx, l->row, &agent)) {
+		if (th_tried_rests(&t->rt->tried, th_str_of(l->id), th_loop_now_ms(t->rt->loop)) ||
+		    !t->wants(t->ctx, l->row, &agent)) {
 			left |= l->scheduled;
 			continue;
 		}
@@ -237,7 +188,7 @@ static void on_claimed(struct th_read *job, enum th_code code, const struct th_e
 
 		failure = th_runtime_failure(rt->rt);
 		if (is_taken(t, code, i)) {
-			note_tried(rt, id);
+			th_tried_note(&rt->tried, th_str_of(id), th_loop_now_ms(rt->loop));
 			th_api_recover_one(rt, t->chosen[i]->agent, id, &t->rows[i], true, true,
 					   t->recovered, t->ctx);
 		} else {
@@ -315,21 +266,14 @@ static enum th_code ask_for(struct takeover *t, struct th_err *err)
 	return code;
 }
 
-static void note_resting(struct takeover *t, uint64_t now)
-{
-	for (size_t i = 0; t->rt->tried && i < TH_FLEET_TRIED_MAX; i++)
-		if (t->rt->tried[i].hash && now < t->rt->tried[i].until_ms)
-			t->resting[t->resting_count++] = t->rt->tried[i].hash;
-}
-
 static struct takeover *takeover_new(struct thole_runtime *rt, thole_recover_fn *wants,
 				     thole_recovered_fn *recovered, void *ctx)
 {
-	size_t resting = rt->tried ? TH_FLEET_TRIED_MAX : 0;
+	size_t resting = rt->tried.list ? TH_FLEET_TRIED_MAX : 0;
 	struct takeover *t = th_alloc(sizeof(*t) + resting * sizeof(*t->resting));
 
 	t->rt = rt;
-	note_resting(t, th_loop_now_ms(rt->loop));
+	t->resting_count = th_tried_resting(&rt->tried, th_loop_now_ms(rt->loop), t->resting);
 	t->wants = wants;
 	t->recovered = recovered;
 	t->ctx = ctx;

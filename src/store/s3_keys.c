@@ -32,8 +32,9 @@ static enum th_code take(struct th_s3_keys *k, struct th_str id, struct th_str s
 	    (token.len && !word_ok(token, TH_S3_TOKEN_MAX)))
 		return th_fail(err, TH_EUSAGE,
 			       "the key of the object store in %s: is not a word of at most %d "
-			       "characters, and another one for its secret",
-			       from, TH_S3_KEY_MAX);
+			       "characters, another one for its secret, and one of at most %zu for "
+			       "a token, if there is one",
+			       from, TH_S3_KEY_MAX, TH_S3_TOKEN_MAX);
 	k->id = th_secret_new(id);
 	k->secret = th_secret_new(secret);
 	k->token = token.len ? th_secret_new(token) : NULL;
@@ -43,7 +44,8 @@ static enum th_code take(struct th_s3_keys *k, struct th_str id, struct th_str s
 enum th_code th_s3_keys_load(struct th_s3_keys *k, struct th_err *err)
 {
 	const char *path = getenv(FILE_VARIABLE);
-	struct th_buf text = TH_BUF_INIT(2 * TH_S3_KEY_MAX + TH_S3_TOKEN_MAX);
+	struct th_buf text =
+	    TH_BUF_INIT(2 * TH_S3_KEY_MAX + TH_S3_TOKEN_MAX + 16); /* blanks, too */
 	struct th_str words[3] = { { 0 } }, rest;
 	size_t count = 0;
 	enum th_code code;

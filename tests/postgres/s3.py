@@ -39,6 +39,7 @@ class S3:
 
     def __init__(self, certificate=None, token=None, page=1000):
         self.objects, self.asked, self.fail, self.token, self.page = {}, [], None, token, page
+        self.list_size = 0  # bytes of an answer with a list, at least
         self.lock = threading.Lock()
         store = self
 
@@ -125,7 +126,8 @@ class S3:
             changed = datetime.datetime.fromtimestamp(self.objects[key].changed, datetime.timezone.utc)
             out.append(f"<Contents><Key>{xml.sax.saxutils.escape(key)}</Key><LastModified>{changed:%Y-%m-%dT%H:%M:%S}.000Z"
                        f"</LastModified><Size>{len(self.objects[key].body)}</Size></Contents>")
-        return "".join(out + ["</ListBucketResult>"]).encode()
+        end = "</ListBucketResult>"
+        return ("".join(out).ljust(self.list_size - len(end)) + end).encode()
 
     def act(self, method, key, query, body):
         with self.lock:

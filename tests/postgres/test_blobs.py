@@ -249,6 +249,22 @@ class InFolder(Blobs):
         self.assertIn("is the file system mounted?", self.places()[1]["failure"])
         self.assertNotIn("failure", self.places()[2])
 
+    def test_as_many_as_there_may_be(self):
+        self.begin(f"folder:{self.place}")
+        self.postgres.sql("INSERT INTO thole.places (number, url, id, system, over, current)"
+                          " SELECT 1 + i, url, md5(i::text), system, over, false FROM thole.places, generate_series(1, 62) AS i")
+        other = self.folder / "other"
+        other.mkdir()
+        self.good("store", "blobs", f"folder:{other}")
+        self.assertEqual(len(self.places()), 65)  # the database is one of these
+        ended = self.thole("store", "blobs", f"folder:{self.place}")
+        self.assertEqual(ended.code, 1)
+        self.assertIn("a store has at most 64 places for blobs", ended.err)
+        # Large blobs go to the last one all the same.
+        self.run_big("one")
+        self.assertEqual(self.rows()[-1][2], "f")
+        self.reads("one")
+
     def test_copy_of_database(self):
         """Of a database that was dumped and restored the place is another's: read, and neither written nor cleaned."""
         self.begin(f"folder:{self.place}")
@@ -352,6 +368,18 @@ class InS3(Blobs):
         go_on.set()
         reader.join()
         self.assertEqual((got[0].status, got[0].body), (200, BIG_BYTES))
+
+    def test_a_list_at_the_edge(self):
+        """Of an answer of 2 MiB all is read, and not a byte more."""
+        self.begin(self.s3.url())
+        self.run_big("one")
+        self.good("delete", "one")
+        self.s3.list_size = 2 * 1024 * 1024
+        self.assertEqual(self.clean(), (1, 0, 0, 0))
+        self.s3.list_size += 1
+        ended = self.thole("store", "clean")
+        self.assertEqual(ended.code, 1)
+        self.assertIn("the answer is larger than 2097152 bytes", ended.err)
 
     def test_keys_in_a_file(self):
         keys = self.folder / "keys"

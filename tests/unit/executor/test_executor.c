@@ -2,6 +2,7 @@
 /* The executor as a process: started, found, joined, killed, ended. */
 #include "exec_rig.h"
 
+#include "exec_client/internal.h"
 #include "executor/ledger.h"
 #include "io/sock.h"
 
@@ -861,8 +862,16 @@ static void a_flood_stays_small(void **state)
 	struct stat st;
 	assert_int_equal(stat(path_of("spool/flood"), &st), 0);
 	assert_true((uint64_t)st.st_size <= TH_TOOL_OUTPUT_MAX + 64);
-	const struct th_str id = TH_STR("flood");
-	th_executor_client_forget(x, &id, 1);
+	/* So many are told at a time, and the one behind them is not. */
+	struct th_str ids[TH_EXEC_FORGET_MAX + 1];
+	for (size_t i = 0; i < TH_EXEC_FORGET_MAX; i++)
+		ids[i] = TH_STR("another");
+	ids[TH_EXEC_FORGET_MAX] = TH_STR("flood");
+	th_executor_client_forget(x, ids, TH_EXEC_FORGET_MAX + 1);
+	do_call(x, call("see", TH_CLASS_R, "list_dir", "{\"path\":\".\"}"), &h);
+	heard_deinit(&h);
+	assert_int_equal(stat(path_of("spool/flood"), &st), 0);
+	th_executor_client_forget(x, ids + 1, TH_EXEC_FORGET_MAX);
 	do_call(x, call("look", TH_CLASS_R, "list_dir", "{\"path\":\".\"}"),
 		&h); /* behind it on the same way */
 	heard_deinit(&h);
