@@ -1011,8 +1011,10 @@ TH_API size_t thole_conversation_size(const struct thole_conversation *c);
  *     event  or its id.  ENOENT: there is none of that id
  *     order  "asc" (the default), or "desc": that event and those before it, backwards; without
  *            one from the last
+ *     give   "events" (the default), or "places": of each {"seq": the number of the event of the
+ *            session's log that it is told from, "last": no further one is told from that}
  *
- * ENOENT: no such session.  ELIMIT: it has more than 57344 events, or takes more than 256 MiB.
+ * ENOENT: no such session.  ELIMIT: it has more than 524288 events, or takes more than 256 MiB.
  */
 TH_API int thole_conversation_read(struct thole_conversation *c, const char *const *options,
 				   thole_line_fn *fn, thole_done_fn *done, void *ctx,

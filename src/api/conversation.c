@@ -71,6 +71,21 @@ static enum th_code find_place(const struct thole_conversation *c, struct th_con
 	return TH_OK;
 }
 
+/* An event, or its place. */
+static enum th_code give(const struct thole_conversation *c, const struct th_conversation_place *p,
+			 th_give_fn *take, void *ctx, bool *ret_full, struct th_err *err)
+{
+	struct th_buf place TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	const uint64_t *seqs = c->writer.seqs;
+	bool last = p->next + 1 == c->log.count || seqs[p->next + 1] != seqs[p->next];
+
+	if (!p->places)
+		return take(ctx, c->log.list[p->next].text, ret_full, err);
+	th_buf_printf(&place, "{\"seq\":%llu,\"last\":%s}", (unsigned long long)seqs[p->next],
+		      last ? "true" : "false");
+	return take(ctx, th_buf_str(&place), ret_full, err);
+}
+
 enum th_code th_api_conversation_piece(struct thole_conversation *c,
 				       struct th_conversation_place *p, struct th_store *store,
 				       th_give_fn *take, void *ctx, bool *ret_more,
@@ -87,12 +102,12 @@ enum th_code th_api_conversation_piece(struct thole_conversation *c,
 	if (!p->placed)
 		code = find_place(c, p, err);
 	while (!code && !full && p->next < c->log.count) {
-		code = take(ctx, c->log.list[p->next].text, &full, err);
+		code = give(c, p, take, ctx, &full, err);
 		p->next = p->backwards ? p->next - 1 : p->next + 1; /* before 0: beyond the end */
 	}
 	*ret_more = p->next < c->log.count;
 	p->count = c->log.count;
-	p->size = c->log.memory.used + c->writer.memory.used;
+	p->size = th_openhands_writer_size(&c->writer);
 	return code;
 }
 
@@ -115,6 +130,10 @@ static int read_option(const char *name, const char *value, struct th_conversati
 		p->backwards = strcmp(value, "desc") == 0;
 		if (!p->backwards && strcmp(value, "asc") != 0)
 			return th_api_fail(err, TH_EUSAGE, "order is asc or desc");
+	} else if (strcmp(name, "give") == 0) {
+		p->places = strcmp(value, "places") == 0;
+		if (!p->places && strcmp(value, "events") != 0)
+			return th_api_fail(err, TH_EUSAGE, "give is events or places");
 	} else {
 		return th_api_fail(err, TH_EUSAGE, "there is no option \"%.64s\"", name);
 	}
@@ -158,8 +177,9 @@ int thole_conversation_new(struct thole_runtime *rt, const char *session_id,
 	c->out = (struct th_trajectory_out){ c, NULL, picture };
 	c->read = (struct th_log_read){ .next = 1, .take = on_event, .ctx = c };
 	th_openhands_log_init(&c->log, TH_OPENHANDS_V1);
-	th_openhands_log_bound(&c->log, TH_CONVERSATION_SIZE_MAX);
+	th_openhands_log_bound(&c->log, TH_CONVERSATION_SIZE_MAX, TH_CONVERSATION_EVENTS_MAX);
 	th_openhands_writer_init(&c->writer, &c->log, &c->out);
+	c->writer.has_tools = true;
 	*ret = c;
 	return THOLE_OK;
 }

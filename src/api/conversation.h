@@ -31,6 +31,7 @@ struct thole_conversation {
 struct th_conversation_place {
 	size_t next;
 	bool backwards, placed;
+	bool places;  /* not the events: where in the log they come from */
 	bool current; /* all of the log is told */
 	bool from_last;
 	size_t count, size;                /* of the conversation, after the last piece */

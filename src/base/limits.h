@@ -604,6 +604,7 @@
 #define TH_SERVE_STREAM_ID_MAX 64   /* the name of one */
 #define TH_SERVE_STEERS_MAX 16      /* of one response, until they are written */
 #define TH_CONVERSATION_SIZE_MAX (256 * TH_MIB)   /* a session as events of OpenHands, in memory */
+#define TH_CONVERSATION_EVENTS_MAX 524288         /* and how many they are */
 #define TH_SERVE_OPENHANDS_HELD_MAX (64 * TH_MIB) /* of all of these that nobody reads just now */
 #define TH_SERVE_OPENHANDS_PAGE_MAX 100           /* events, or conversations, of one answer */
 #define TH_SERVE_OPENHANDS_LOGIN_MS 10000         /* until its WebSocket has said who it is */
@@ -614,6 +615,7 @@
 #define TH_SERVE_OPENHANDS_UPLOAD_MAX (8 * TH_MIB)  /* a file that a client puts there */
 #define TH_SERVE_OPENHANDS_DIFF_MAX (128 * TH_KIB)  /* a file that is shown as it was and is */
 #define TH_SERVE_OPENHANDS_TAGS_MAX 50              /* of a conversation */
+#define TH_SERVE_OPENHANDS_BATCH_MAX 99             /* conversations that are asked for by name */
 #define TH_SERVE_CUA_QUEUE_MAX 256           /* commands of one WebSocket of Cua's face that wait */
 #define TH_SERVE_CUA_JOBS_MAX 128            /* commands of Cua's face that wait or are under way */
 #define TH_SERVE_CUA_LOGIN_MS 10000          /* until its WebSocket has said who it is */

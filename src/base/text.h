@@ -12,6 +12,11 @@
  * log to OpenHands, where every message comes so, tells of no pause. */
 #define TH_HELD_REASON "it waits to be run"
 
+/* Member of a session's metadata with what its client of OpenHands said of it; and in that, the
+ * tools which that client has itself. */
+#define TH_OPENHANDS_MEMBER "thole_openhands"
+#define TH_OPENHANDS_TOOLS "client_tools"
+
 /* Length of the longest valid prefix (RFC 3629: no surrogates, no overlong forms). */
 size_t th_utf8_valid(struct th_str s);
 /* Takes one character off *s; bad bytes come one at a time as U+FFFD.  False at the end. */

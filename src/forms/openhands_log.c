@@ -11,12 +11,13 @@
 void th_openhands_log_init(struct th_openhands_log *log, enum th_openhands version)
 {
 	*log = (struct th_openhands_log){ .version = version };
-	th_openhands_log_bound(log, TH_EXPORT_SIZE_MAX);
+	th_openhands_log_bound(log, TH_EXPORT_SIZE_MAX, TH_EXPORT_EVENTS_MAX);
 }
 
-void th_openhands_log_bound(struct th_openhands_log *log, size_t size_max)
+void th_openhands_log_bound(struct th_openhands_log *log, size_t size_max, size_t count_max)
 {
 	log->size_max = size_max;
+	log->count_max = count_max;
 	th_arena_init(&log->memory, size_max);
 }
 
@@ -66,9 +67,9 @@ static enum th_code push(struct th_openhands_log *log, uint64_t number, struct t
 	struct th_openhands_entry e = { number, th_arena_str(&log->memory, id),
 					th_arena_str(&log->memory, text) };
 
-	if (log->count == TH_EXPORT_EVENTS_MAX)
-		return th_fail(err, TH_ELIMIT, "a conversation has at most %d events",
-			       TH_EXPORT_EVENTS_MAX);
+	if (log->count == log->count_max)
+		return th_fail(err, TH_ELIMIT, "a conversation has at most %zu events",
+			       log->count_max);
 	if (!e.text.ptr || (id.len && !e.id.ptr))
 		return th_fail(err, TH_ELIMIT, "the events take more than %zu bytes",
 			       log->size_max);

@@ -25,7 +25,8 @@ struct th_openhands_entry {
 struct th_openhands_log {
 	enum th_openhands version;
 	struct th_arena memory;
-	size_t size_max; /* of that; TH_EXPORT_SIZE_MAX unless th_openhands_log_bound was called */
+	/* TH_EXPORT_SIZE_MAX and TH_EXPORT_EVENTS_MAX unless th_openhands_log_bound was called. */
+	size_t size_max, count_max;
 	struct th_openhands_entry *list;
 	size_t count, cap;
 	size_t *slots; /* ids of V1, hashed: index + 1 */
@@ -34,8 +35,8 @@ struct th_openhands_log {
 
 void th_openhands_log_init(struct th_openhands_log *log, enum th_openhands version);
 void th_openhands_log_deinit(struct th_openhands_log *log);
-/* It takes so many bytes at most; before the first event. */
-void th_openhands_log_bound(struct th_openhands_log *log, size_t size_max);
+/* It takes so many bytes and events at most; before the first event. */
+void th_openhands_log_bound(struct th_openhands_log *log, size_t size_max, size_t count_max);
 
 /*
  * Adds one event that was written, verbatim.  V0: its id must not be below the next one,

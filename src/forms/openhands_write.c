@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "forms/openhands_tools.h"
 
 void th_openhands_writer_init(struct th_openhands_writer *x, struct th_openhands_log *log,
 			      const struct th_trajectory_out *out)
@@ -18,9 +19,19 @@ void th_openhands_writer_init(struct th_openhands_writer *x, struct th_openhands
 void th_openhands_writer_deinit(struct th_openhands_writer *x)
 {
 	th_arena_deinit(&x->memory);
+	th_json_free(x->tools);
 	free(x->seqs);
 	free(x->calls);
 	*x = (struct th_openhands_writer){ 0 };
+}
+
+size_t th_openhands_writer_size(const struct th_openhands_writer *x)
+{
+	const struct th_openhands_log *log = x->log;
+
+	return x->memory.used + log->memory.used + log->cap * sizeof(*log->list) +
+	       log->slot_count * sizeof(*log->slots) + x->seq_cap * sizeof(*x->seqs) +
+	       x->call_cap * sizeof(*x->calls);
 }
 
 static const struct th_openhands_form *form_of(const struct th_openhands_writer *x)
@@ -105,6 +116,8 @@ static struct th_openhands_call *add_call(struct th_openhands_writer *x, struct 
 		.call_id = th_arena_str(&x->memory, id),
 		.tool = th_arena_str(&x->memory, tool),
 		.arguments = th_arena_str(&x->memory, arguments),
+		.is_object =
+		    th_str_starts(th_str_trim(arguments), TH_STR("{")) && th_json_valid(arguments),
 		.invalid = invalid,
 	};
 	return c;
@@ -177,8 +190,13 @@ static enum th_code on_created(struct th_openhands_writer *x, const struct th_ev
 			       const struct th_json *v, struct th_err *err)
 {
 	const struct th_json *agent = th_json_get(v, "agent");
+	struct th_str tools = th_json_raw_get(
+	    th_json_raw_get(th_json_raw_get(ev->data, "metadata"), TH_OPENHANDS_MEMBER),
+	    TH_OPENHANDS_TOOLS);
 	struct piece p;
 
+	if (x->has_tools && tools.len && !x->tools && th_json_parse(tools, &x->tools, err) != TH_OK)
+		return err->code;
 	x->imported = th_json_get(th_json_get(v, "metadata"), "openhands") != NULL;
 	x->turns_max = th_json_get_int(th_json_get(agent, "limits"), "turns", 100);
 	if (x->imported)
@@ -230,6 +248,8 @@ static enum th_code on_call(struct th_openhands_writer *x, const struct th_event
 
 	c = add_call(x, th_json_get_str(v, "call_id"), th_json_get_str(v, "tool"),
 		     th_json_raw_get(ev->data, "arguments"), unknown || refused);
+	c->of_client =
+	    th_openhands_tool_takes(th_json_root(x->tools), c->tool, th_json_get(v, "arguments"));
 	c->risk = upper(x, th_json_get_str(v, "risk"));
 	return put_call(x, ev, 0, c, err);
 }
@@ -358,15 +378,25 @@ static enum th_code on_state(struct th_openhands_writer *x, const struct th_even
 	return end(x, &p, ev->seq, err);
 }
 
-/* Does the history that stays name an item of this event? */
-static bool stays(const struct th_json *history, uint64_t seq)
+static int by_number(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* The events of which the history that stays names an item, in order; free() them. */
+static uint64_t *those_that_stay(const struct th_json *history, size_t *ret_count)
 {
 	struct th_json_iter it = th_json_iter(history);
+	uint64_t *seqs = th_realloc(NULL, (th_json_count(history) + 1) * sizeof(*seqs));
+	size_t count = 0;
 
 	while (th_json_next(&it))
-		if (th_json_uint(th_json_at(it.val, 0), 0) == seq)
-			return true;
-	return false;
+		seqs[count++] = th_json_uint(th_json_at(it.val, 0), 0);
+	qsort(seqs, count, sizeof(*seqs), by_number);
+	*ret_count = count;
+	return seqs;
 }
 
 static enum th_code on_condensation(struct th_openhands_writer *x, const struct th_event *ev,
@@ -375,18 +405,20 @@ static enum th_code on_condensation(struct th_openhands_writer *x, const struct 
 	uint64_t first = th_json_uint(th_json_get(v, "first_seq"), 0);
 	uint64_t last = th_json_uint(th_json_get(v, "last_seq"), 0);
 	size_t *forgotten = th_realloc(NULL, (x->log->count + 1) * sizeof(*forgotten));
-	size_t count = 0, place = 0;
+	size_t count = 0, place = 0, stay_count;
+	uint64_t *stay = those_that_stay(th_json_get(v, "history"), &stay_count);
 	struct piece p;
 
 	for (size_t i = 0; i < x->log->count; i++)
 		if (x->seqs[i] >= first && x->seqs[i] <= last &&
-		    !stays(th_json_get(v, "history"), x->seqs[i]))
+		    !bsearch(&x->seqs[i], stay, stay_count, sizeof(*stay), by_number))
 			forgotten[count++] = i;
 		else if (!count)
 			place++;
 	begin(x, &p, ev, 0);
 	form_of(x)->condense(x, forgotten, count, place, th_json_get_str(v, "summary"), &p.w);
 	free(forgotten);
+	free(stay);
 	return end(x, &p, ev->seq, err);
 }
 

@@ -19,6 +19,8 @@
 struct th_openhands_call {
 	struct th_str call_id, tool, arguments, rejection, risk;
 	struct th_str event; /* id (V1) or number (V0) of its action */
+	bool is_object;      /* its arguments are, as OpenHands wants them */
+	bool of_client;      /* of a tool that a client gave */
 	bool invalid;        /* there is no such tool, or its arguments cannot be used */
 };
 
@@ -34,6 +36,10 @@ struct th_openhands_writer {
 	struct th_str answer;        /* its id */
 	struct th_str stamp, id;     /* of the event that is written */
 	bool imported;               /* it began as a conversation of OpenHands */
+	/* Whoever reads the events has the tools that a client gave to the session: calls of them
+	 * have kinds of their own.  Set by the caller before the first event. */
+	bool has_tools;
+	struct th_json_doc *tools; /* a list of those; NULL: none */
 	bool finished, failed;
 	int64_t turns_max;
 };
@@ -41,6 +47,8 @@ struct th_openhands_writer {
 void th_openhands_writer_init(struct th_openhands_writer *x, struct th_openhands_log *log,
 			      const struct th_trajectory_out *out);
 void th_openhands_writer_deinit(struct th_openhands_writer *x);
+/* The bytes that it and its log hold. */
+size_t th_openhands_writer_size(const struct th_openhands_writer *x);
 /* The next event of the session.  Appends to the log. */
 TH_NODISCARD enum th_code th_openhands_write(struct th_openhands_writer *x,
 					     const struct th_event *ev, struct th_err *err);

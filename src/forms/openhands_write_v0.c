@@ -137,7 +137,7 @@ static void put_action(struct th_openhands_writer *x, const struct th_openhands_
 	th_jw_name(&d.w, TH_STR("args"));
 	th_jw_object(&d.w);
 	th_jw_kstr(&d.w, "name", c->tool);
-	th_jw_kraw(&d.w, "arguments", th_json_valid(c->arguments) ? c->arguments : TH_STR("{}"));
+	th_jw_kraw(&d.w, "arguments", c->is_object ? c->arguments : TH_STR("{}"));
 	th_jw_kstr(&d.w, "thought", said);
 	th_jw_object_end(&d.w);
 	tail(&d, w);
@@ -165,8 +165,7 @@ static void put_result(struct th_openhands_writer *x, const struct th_openhands_
 	th_jw_object(&d.w);
 	if (!c->rejection.len && told) {
 		th_jw_kstr(&d.w, "name", c->tool);
-		th_jw_kraw(&d.w, "arguments",
-			   th_json_valid(c->arguments) ? c->arguments : TH_STR("{}"));
+		th_jw_kraw(&d.w, "arguments", c->is_object ? c->arguments : TH_STR("{}"));
 	}
 	th_jw_object_end(&d.w);
 	tail(&d, w);

@@ -68,10 +68,13 @@ static enum th_code put_part(void *ctx, const struct th_step_part *part, struct 
 static void put_content(struct th_openhands_writer *x, const struct th_json *content,
 			struct th_jw *w)
 {
+	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
 	struct parts p = { x, w };
 	struct th_err ignored = {};
-	struct th_str text = th_json_text(content, &x->memory);
+	struct th_str text;
 
+	th_arena_init(&memory, TH_JSON_SIZE_MAX);
+	text = th_json_text(content, &memory);
 	th_jw_name(w, TH_STR("content"));
 	th_jw_array(w);
 	if (!text.ptr || th_step_parts(text, x->out, put_part, &p, &ignored))
@@ -105,7 +108,20 @@ static void put_message(struct th_openhands_writer *x, const char *role,
 	tail("MessageEvent", w);
 }
 
-/* Kinds that are part of the sdk itself; any other call is of an MCP tool. */
+/* The arguments, and which kind they are of. */
+static void put_arguments(struct th_str arguments, const char *kind, struct th_str name,
+			  struct th_jw *w)
+{
+	struct th_str inside = th_str_trim(arguments);
+	bool bare = th_str_trim(th_str_sub(inside, 1, inside.len - 2)).len == 0;
+
+	th_buf_add(w->out, th_str_sub(inside, 0, inside.len - 1));
+	th_buf_printf(w->out, "%s\"kind\":\"%s%.*s\"}", bare ? "" : ",", kind, TH_FMT(name));
+	w->comma = true;
+}
+
+/* Kinds that are part of the sdk itself, and those of its client's tools; any other call is of an
+ * MCP tool. */
 static void put_action(struct th_openhands_writer *x, const struct th_openhands_call *c, bool first,
 		       struct th_jw *w)
 {
@@ -120,16 +136,14 @@ static void put_action(struct th_openhands_writer *x, const struct th_openhands_
 	if (first && x->thought.len)
 		th_jw_kstr(w, "reasoning_content", x->thought);
 	put_empty("thinking_blocks", w);
-	if (!c->invalid) {
+	if (!c->invalid && c->is_object) {
 		th_jw_name(w, TH_STR("action"));
-		if (own) {
-			struct th_str inside = th_str_trim(c->arguments);
-			bool bare = th_str_trim(th_str_sub(inside, 1, inside.len - 2)).len == 0;
-
-			th_buf_add(w->out, th_str_sub(inside, 0, inside.len - 1));
-			th_buf_printf(w->out, "%s\"kind\":\"%s\"}", bare ? "" : ",",
-				      th_str_is(c->tool, "think") ? "ThinkAction" : "FinishAction");
-			w->comma = true;
+		if (c->of_client) {
+			put_arguments(c->arguments, "ClientAction_", c->tool, w);
+		} else if (own) {
+			put_arguments(c->arguments,
+				      th_str_is(c->tool, "think") ? "ThinkAction" : "FinishAction",
+				      TH_STR(""), w);
 		} else {
 			th_jw_object(w);
 			th_jw_kraw(w, "data", c->arguments);
@@ -170,7 +184,7 @@ static void put_result(struct th_openhands_writer *x, const struct th_openhands_
 {
 	bool done = th_str_is(status, "done"), failed = th_str_is(status, "failed");
 
-	if (!c->rejection.len && (c->invalid || (!done && !failed))) {
+	if (!c->rejection.len && (c->invalid || !c->is_object || (!done && !failed))) {
 		put_error(x, c, output, w);
 		return;
 	}
@@ -188,7 +202,9 @@ static void put_result(struct th_openhands_writer *x, const struct th_openhands_
 	th_jw_object(w);
 	put_content(x, output, w);
 	th_jw_kbool(w, "is_error", failed);
-	if (th_str_is(c->tool, "think") || th_str_is(c->tool, "finish")) {
+	if (c->of_client) {
+		th_jw_kstr(w, "kind", TH_STR("ClientToolObservation"));
+	} else if (th_str_is(c->tool, "think") || th_str_is(c->tool, "finish")) {
 		th_jw_kstr(w, "kind",
 			   th_str_is(c->tool, "think") ? TH_STR("ThinkObservation")
 						       : TH_STR("FinishObservation"));

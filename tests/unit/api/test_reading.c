@@ -435,6 +435,14 @@ static void as_a_conversation(void **state)
 	told(rt, c, (const char *[]){ "event", "none", NULL }, &g);
 	assert_int_equal(g.code, THOLE_ENOENT);
 	g.stop_at = 1;
+	/* Where in the log they come from. */
+	told(rt, c, (const char *[]){ "give", "places", "event", third, NULL }, &g);
+	assert_int_equal(g.lines, all.lines - 2);
+	assert_true(th_str_starts(line_of(&g, 0), TH_STR("{\"seq\":")));
+	assert_true(th_str_ends(line_of(&g, 0), TH_STR("\"last\":true}")));
+	assert_false(th_str_eq(line_of(&g, 0), line_of(&g, 1)));
+	told(rt, c, (const char *[]){ "give", "events", NULL }, &g);
+	assert_true(th_str_eq(th_buf_str(&g.text), th_buf_str(&all.text)));
 	/* What comes later is behind the rest; and a new one tells the same. */
 	snprintf(from, sizeof(from), "%zu", all.lines);
 	GOOD(thole_session_run(s, "more", &error));
@@ -464,8 +472,9 @@ static void misused_conversations(void **state)
 	struct scripted *model = scripted_new(says_hello, NULL);
 	struct thole_runtime *rt = runtime_at(scripted_url(model), "memory:");
 	static const char *const bad[][3] = {
-		{ "from", "-1", NULL }, { "from", "x", NULL },   { "order", "up", NULL },
-		{ "event", "", NULL },  { "before", "1", NULL }, { "", "1", NULL },
+		{ "from", "-1", NULL },  { "from", "x", NULL },   { "order", "up", NULL },
+		{ "event", "", NULL },   { "before", "1", NULL }, { "", "1", NULL },
+		{ "give", "all", NULL },
 	};
 	static char too_long[8192];
 	struct thole_conversation *c = NULL, *anew = NULL;
