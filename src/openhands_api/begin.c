@@ -40,7 +40,6 @@ static const struct {
 	{ "plugins", "plugins are not loaded: what an agent has stands in its file here" },
 	{ "hook_config",
 	  "hooks of a client are not run: they stand in the agent file (docs/HOOKS.md)" },
-	{ "client_tools", "tools of a client are not offered" },
 	{ "agent_profile_id", "there are no profiles: name an agent of this server as the model" },
 	{ "mcp_config",
 	  "MCP servers of a client are not started: they stand in the agent file (docs/MCP.md)" },
@@ -146,6 +145,7 @@ const char *th_oh_tags_fault(const struct th_json *tags)
 			    !(it.key.ptr[i] >= '0' && it.key.ptr[i] <= '9'))
 				return TAG_WORDS;
 		if (!it.key.len || th_json_type(it.val) != TH_JSON_STR ||
+		    th_str_find_char(th_json_str(it.val), '\0') >= 0 ||
 		    th_utf8_count(th_json_str(it.val)) > TAG_CHARACTERS)
 			return TAG_WORDS;
 	}
@@ -155,18 +155,18 @@ const char *th_oh_tags_fault(const struct th_json *tags)
 void th_oh_print_own(const struct th_json *old, const char *name, const struct th_json *value,
 		     struct th_buf *out)
 {
-	const struct th_json *own = th_json_get(old, TH_OH_MEMBER);
+	const struct th_json *own = th_json_get(old, TH_OPENHANDS_MEMBER);
 	struct th_json_iter it = th_json_iter(old);
 	struct th_jw w = th_jw(out);
 
 	th_jw_object(&w);
 	while (th_json_next(&it)) {
-		if (th_str_is(it.key, TH_OH_MEMBER))
+		if (th_str_is(it.key, TH_OPENHANDS_MEMBER))
 			continue;
 		th_jw_key(&w, it.key);
 		th_jw_json(&w, it.val);
 	}
-	th_jw_name(&w, TH_STR(TH_OH_MEMBER));
+	th_jw_name(&w, TH_STR(TH_OPENHANDS_MEMBER));
 	th_jw_object(&w);
 	it = th_json_iter(own);
 	while (th_json_next(&it)) {
@@ -183,12 +183,12 @@ void th_oh_print_own(const struct th_json *old, const char *name, const struct t
 
 static void put_metadata(struct beginning *b, const struct th_json *llm)
 {
-	static const char *const names[] = { "tags", "max_iterations" };
+	static const char *const names[] = { "tags", "max_iterations", TH_OPENHANDS_TOOLS };
 	const struct th_json *policy = th_json_get(b->v, "confirmation_policy");
 	struct th_jw w = th_jw(&b->metadata);
 
 	th_jw_object(&w);
-	th_jw_name(&w, TH_STR(TH_OH_MEMBER));
+	th_jw_name(&w, TH_STR(TH_OPENHANDS_MEMBER));
 	th_jw_object(&w);
 	for (size_t i = 0; i < TH_COUNT(names); i++) {
 		const struct th_json *v = th_json_get(b->v, names[i]);
@@ -205,6 +205,20 @@ static void put_metadata(struct beginning *b, const struct th_json *llm)
 	th_jw_kbool(&w, "stream", th_json_bool(th_json_get(llm, "stream"), false));
 	th_jw_object_end(&w);
 	th_jw_object_end(&w);
+}
+
+/* What it is to be told first can be said: else there is no conversation. */
+static bool is_sayable(struct beginning *b)
+{
+	const struct th_json *first = th_json_get(b->v, "initial_message");
+	struct th_oh_said said = { 0 };
+	struct th_err err = {};
+	bool good = th_json_is_null(first) || th_oh_said_read(first, &said, &err) == TH_OK;
+
+	if (!good)
+		th_access_fail(b->access, 422, NULL, "initial_message: %s", err.msg);
+	th_oh_said_deinit(&said);
+	return good;
 }
 
 /* False: it was answered. */
@@ -228,6 +242,8 @@ static bool read_request(struct beginning *b)
 		why = "confirmation_policy is NeverConfirm, AlwaysConfirm or ConfirmRisky";
 	if (!why)
 		why = th_oh_tags_fault(th_json_get(b->v, "tags"));
+	if (!why)
+		why = th_oh_tools_fault(th_json_get(b->v, TH_OPENHANDS_TOOLS));
 	if (why) {
 		th_access_fail(b->access, 422, NULL, "%s", why);
 		return false;
@@ -243,10 +259,12 @@ static bool read_request(struct beginning *b)
 	}
 	put_metadata(b, llm);
 	if (b->metadata.failed || b->metadata.len > TH_METADATA_MAX) {
-		th_access_fail(b->access, 413, NULL, "the tags are too long");
+		th_access_fail(b->access, 413, NULL,
+			       "tags and client_tools have more than %zu bytes",
+			       (size_t)TH_METADATA_MAX);
 		return false;
 	}
-	return true;
+	return is_sayable(b);
 }
 
 /* ---- it begins ---- */
@@ -270,6 +288,8 @@ static int make(struct beginning *b, struct thole_session **ret, struct thole_er
 		code = thole_agent_lower(agent, limits, err);
 	if (!code && b->model.len)
 		code = thole_agent_set(agent, "model", model, err);
+	if (!code)
+		code = th_oh_tools_add(s, agent, th_json_get(b->v, TH_OPENHANDS_TOOLS), err);
 	if (!code)
 		code = thole_session_new_with(s->rt, agent, options, ret, err);
 	thole_agent_free(agent);
@@ -305,7 +325,7 @@ static void opened(struct th_access *a, const char *session, int status)
 	else
 		code = thole_session_confirm(h->session, confirm.ptr, a->user, &e);
 	if (!code && !th_json_is_null(first)) {
-		code = th_oh_said_read(first, &said, &err);
+		code = th_oh_said_read(first, &said, &err); /* it could be read before */
 		if (code)
 			th_access_fail(a, 422, NULL, "initial_message: %s", err.msg);
 		else if ((code = th_oh_say(h, &said, &e)) != 0)

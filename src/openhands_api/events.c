@@ -50,21 +50,29 @@ static struct th_str member(struct th_str event, const char *name)
 	return th_json_raw_inside(th_json_raw_get(event, name));
 }
 
-/* All texts of a message, as they are in the log. */
+static void lower(struct th_str text, struct th_buf *out)
+{
+	th_buf_clear(out);
+	th_buf_add(out, text);
+	for (size_t i = 0; i < out->len; i++)
+		if (out->ptr[i] >= 'A' && out->ptr[i] <= 'Z')
+			out->ptr[i] = (char)(out->ptr[i] | 0x20);
+}
+
+/* In any text of a message, as it is in the log; `word` is in small letters. */
 static bool says(struct th_str event, struct th_str word)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
 	struct th_json_iter it;
 
 	if (th_json_parse(event, &doc, NULL) != TH_OK)
 		return false;
 	it = th_json_iter(th_json_get(th_json_get(th_json_root(doc), "llm_message"), "content"));
 	while (th_json_next(&it)) {
-		struct th_str text = th_json_get_str(it.val, "text");
-
-		for (size_t i = 0; i + word.len <= text.len; i++)
-			if (th_str_ieq(th_str_sub(text, i, word.len), word))
-				return true;
+		lower(th_json_get_str(it.val, "text"), &text);
+		if (th_str_find(th_buf_str(&text), word) >= 0)
+			return true;
 	}
 	return false;
 }
@@ -260,7 +268,13 @@ static bool read_filter(struct th_access *a, struct filter *f)
 {
 	(void)th_access_query(a, "kind", &f->kind);
 	(void)th_access_query(a, "source", &f->source);
-	(void)th_access_query(a, "body", &f->body);
+	if (th_access_query(a, "body", &f->body)) {
+		struct th_buf word TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
+
+		lower(th_buf_str(&f->body), &word);
+		th_buf_clear(&f->body);
+		th_buf_add(&f->body, th_buf_str(&word));
+	}
 	return th_oh_query_time(a, "timestamp__gte", &f->from) &&
 	       th_oh_query_time(a, "timestamp__lt", &f->before);
 }

@@ -76,6 +76,7 @@ static void trim(struct th_oh *o)
 			drop(x);
 		}
 	}
+	o->server->metrics.conversations_held = size;
 }
 
 static struct th_oh *leave(struct th_oh_reading *r)
@@ -192,6 +193,7 @@ void th_oh_held_sweep(struct th_oh *o)
 		if (!x->readings && now_ms - x->used_ms >= TH_SERVE_REST_MS)
 			drop(x);
 	}
+	trim(o);
 }
 
 void th_oh_held_free(struct th_oh *o)

@@ -149,14 +149,21 @@ static void put_stats(const struct th_json *row, struct th_jw *w)
 static const struct {
 	const char *name, *json;
 } fixed[] = {
-	{ "persistence_dir", "\"\"" },   { "stuck_detection", "true" },
-	{ "security_analyzer", "null" }, { "activated_knowledge_skills", "[]" },
-	{ "invoked_skills", "[]" },      { "blocked_actions", "{}" },
-	{ "blocked_messages", "{}" },    { "last_user_message_id", "null" },
-	{ "leaf_event_id", "null" },     { "secret_registry", "{\"secret_sources\":{}}" },
-	{ "agent_state", "{}" },         { "hook_config", "null" },
-	{ "metrics", "null" },           { "sub_conversation_ids", "[]" },
-	{ "client_tools", "[]" },        { "tool_module_qualnames", "{}" },
+	{ "persistence_dir", "\"\"" },
+	{ "stuck_detection", "true" },
+	{ "security_analyzer", "null" },
+	{ "activated_knowledge_skills", "[]" },
+	{ "invoked_skills", "[]" },
+	{ "blocked_actions", "{}" },
+	{ "blocked_messages", "{}" },
+	{ "last_user_message_id", "null" },
+	{ "leaf_event_id", "null" },
+	{ "secret_registry", "{\"secret_sources\":{}}" },
+	{ "agent_state", "{}" },
+	{ "hook_config", "null" },
+	{ "metrics", "null" },
+	{ "sub_conversation_ids", "[]" },
+	{ "tool_module_qualnames", "{}" },
 };
 
 static void put_or(struct th_jw *w, const char *name, const struct th_json *v,
@@ -171,7 +178,7 @@ static void put_or(struct th_jw *w, const char *name, const struct th_json *v,
 
 void th_oh_print_info(const struct th_server *s, const struct th_json *row, struct th_jw *w)
 {
-	const struct th_json *own = th_json_get(th_json_get(row, "metadata"), TH_OH_MEMBER);
+	const struct th_json *own = th_json_get(th_json_get(row, "metadata"), TH_OPENHANDS_MEMBER);
 	struct th_str title = th_json_get_str(row, "title");
 	char id[TH_SESSION_ID_MAX + 1], *workspace;
 	struct th_hub *h;
@@ -192,6 +199,7 @@ void th_oh_print_info(const struct th_server *s, const struct th_json *row, stru
 	put_or(w, "max_iterations", th_json_get(own, "max_iterations"), "500");
 	put_or(w, "confirmation_policy", th_json_get(own, "policy"), "{\"kind\":\"NeverConfirm\"}");
 	put_or(w, "tags", th_json_get(own, "tags"), "{}");
+	put_or(w, "client_tools", th_json_get(own, TH_OPENHANDS_TOOLS), "[]");
 	put_stats(row, w);
 	if (title.len)
 		th_jw_kstr(w, "title", title);
@@ -225,6 +233,80 @@ void th_oh_answer_info(struct th_access *a, const char *session, int status)
 	th_needs_forget(&a->needs); /* it may have changed since */
 	a->again = answer_info;
 	answer_info(a);
+}
+
+/* A conversation runs here, or at another node that takes it over. */
+void th_oh_runtime(struct th_access *a)
+{
+	if (th_oh_mine(a, NULL))
+		th_access_text(a, 200, "application/json",
+			       TH_STR("{\"runtime_status\":\"available\",\"can_resume\":true,"
+				      "\"runtime_error\":null}"));
+}
+
+/* ---- some that are named ---- */
+
+/* The ids of the query, each in its usual form.  False: it was answered. */
+static bool read_ids(struct th_access *a,
+		     char ret[static TH_SERVE_OPENHANDS_BATCH_MAX][TH_UUID_TEXT_SIZE + 1],
+		     size_t *ret_count)
+{
+	struct th_str query = th_http_query(a->request);
+	bool good = true;
+	size_t count = 0;
+
+	while (query.len && good) {
+		struct th_str value = th_str_split(&query, '&');
+		struct th_str key = th_str_split(&value, '=');
+		struct th_uuid id;
+
+		if (!th_str_is(key, "ids"))
+			continue;
+		good = count < TH_SERVE_OPENHANDS_BATCH_MAX && th_uuid_parse(value, &id);
+		if (good)
+			th_uuid_text(&id, ret[count++]);
+	}
+	*ret_count = count;
+	if (!good || !count)
+		th_access_fail(a, 422, NULL, "ids are 1 to %d UUIDs: ?ids=UUID&ids=UUID",
+			       TH_SERVE_OPENHANDS_BATCH_MAX);
+	return good && count;
+}
+
+static void print_found(const struct th_server *s, const struct th_found *row, struct th_jw *w)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+
+	if (row->err || th_json_parse(row->text, &doc, NULL) != TH_OK)
+		th_jw_raw(w, TH_STR("null"));
+	else
+		th_oh_print_info(s, th_json_root(doc), w);
+}
+
+void th_oh_batch(struct th_access *a)
+{
+	char ids[TH_SERVE_OPENHANDS_BATCH_MAX][TH_UUID_TEXT_SIZE + 1];
+	const struct th_found *rows[TH_SERVE_OPENHANDS_BATCH_MAX];
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
+	struct th_jw w = th_jw(&json);
+	size_t count;
+
+	if (!read_ids(a, ids, &count))
+		return;
+	for (size_t i = 0; i < count; i++) { /* one after the other: others read, too */
+		rows[i] = th_need_session(&a->needs, ids[i], a->user);
+		if (!rows[i])
+			return;
+		if (rows[i]->err && rows[i]->err->code != THOLE_ENOENT) {
+			th_access_error(a, rows[i]->err);
+			return;
+		}
+	}
+	th_jw_array(&w);
+	for (size_t i = 0; i < count; i++)
+		print_found(a->server, rows[i], &w);
+	th_jw_array_end(&w);
+	th_access_json(a, 200, &json);
 }
 
 /* ---- all of a user's ---- */

@@ -3,7 +3,7 @@
  * internal.h - the API of OpenHands' agent-server as its own files see it.
  *
  * A conversation is a session whose name is a UUID.  What its client said of it, which is not the
- * run's, stands in the session's metadata (TH_OH_MEMBER).  Its events are told by thole.h
+ * run's, stands in the session's metadata (TH_OPENHANDS_MEMBER).  Its events are told by thole.h
  * (thole_conversation_read); its state is made of the session's row each time.
  */
 #ifndef TH_OPENHANDS_API_INTERNAL_H
@@ -12,7 +12,6 @@
 #include "openhands_api/openhands_api.h"
 #include "server/after.h"
 
-#define TH_OH_MEMBER "thole_openhands"
 #define TH_OH_ONE "/api/conversations/{id}"
 
 extern const char th_oh_doc[]; /* docs.c */
@@ -59,6 +58,17 @@ const char *th_oh_tags_fault(const struct th_json *tags);
 /* The session's metadata with another value of a member of ours. */
 void th_oh_print_own(const struct th_json *old, const char *name, const struct th_json *value,
 		     struct th_buf *out);
+
+/* ---- tools.c: tools of a client ---- */
+
+/* What is wrong with client_tools; NULL: nothing, or there are none. */
+const char *th_oh_tools_fault(const struct th_json *tools);
+TH_NODISCARD int th_oh_tools_add(struct th_server *s, struct thole_agent *agent,
+				 const struct th_json *tools, struct thole_error *err);
+/* th_service.tools */
+TH_NODISCARD int th_oh_tools_again(struct th_server *s, const struct th_json *metadata,
+				   struct thole_agent *agent, bool *ret_any,
+				   struct thole_error *err);
 
 /* ---- held.c: conversations that were read, for the next reading ---- */
 
@@ -148,11 +158,13 @@ void th_oh_sockets_free(struct th_oh *o);
 
 th_access_fn th_oh_ask;                                                  /* ask.c */
 th_access_fn th_oh_begin;                                                /* begin.c */
-th_access_fn th_oh_search;                                               /* info.c */
+th_access_fn th_oh_search, th_oh_batch, th_oh_runtime;                   /* info.c */
 th_access_fn th_oh_events, th_oh_events_count, th_oh_event, th_oh_final; /* events.c */
 th_access_fn th_oh_get, th_oh_message, th_oh_post_run, th_oh_pause, th_oh_interrupt, th_oh_respond,
-    th_oh_policy, th_oh_analyzer, th_oh_condense, th_oh_change, th_oh_delete,
-    th_oh_fork; /* lead.c */
+    th_oh_policy, th_oh_analyzer, th_oh_condense, th_oh_change, th_oh_delete; /* lead.c */
+th_access_fn th_oh_fork;                                                      /* fork.c */
+th_access_fn th_oh_settings, th_oh_profiles, th_oh_profile, th_oh_no_secrets,
+    th_oh_no_secret; /* settings.c */
 th_access_fn th_oh_bash_start, th_oh_bash_execute, th_oh_bash_search, th_oh_bash_event,
     th_oh_bash_stop;                            /* commands.c */
 th_access_fn th_oh_secrets;                     /* secrets.c */

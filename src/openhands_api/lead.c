@@ -149,8 +149,10 @@ static void respond(struct th_access *a, const char *session, int status)
 	if (!doc)
 		return;
 	th_arena_init(&memory, TH_SERVE_SMALL_MAX);
-	if (th_json_type(th_json_get(v, "accept")) != TH_JSON_BOOL) {
-		th_access_fail(a, 422, NULL, "accept is true or false");
+	if (th_json_type(th_json_get(v, "accept")) != TH_JSON_BOOL ||
+	    (reason.len && memchr(reason.ptr, 0, reason.len))) {
+		th_access_fail(a, 422, NULL,
+			       "accept is true or false, and reason a text without a zero in it");
 		return;
 	}
 	if (thole_session_state(h->session) != THOLE_WAITING) {
@@ -388,75 +390,4 @@ void th_oh_delete(struct th_access *a)
 		th_access_ready(a, h, delete_ready);
 	else
 		delete_written(a, a->args[0], 0);
-}
-
-/* ---- forks ---- */
-
-static void answer_made(struct th_access *a, const char *session, int status)
-{
-	(void)status;
-	th_oh_answer_info(a, session, 201);
-}
-
-/* Its source's title and tags, where the client wants no others. */
-static void answer_forked(struct th_access *a, const char *session, struct th_str row)
-{
-	struct th_buf metadata TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_METADATA_MAX);
-	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct th_json_doc *body TH_CLEANUP(th_json_freep) = NULL;
-	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
-	const struct th_json *tags;
-	struct th_str title;
-
-	th_arena_init(&memory, TH_SERVE_SMALL_MAX);
-	if (th_json_parse(row, &doc, NULL) ||
-	    th_json_parse(th_http_body(a->request), &body, NULL)) {
-		th_oh_answer_info(a, session, 201); /* there is no body, so nothing is wanted */
-		return;
-	}
-	tags = th_json_get(th_json_root(body), "tags");
-	title = th_str_trim(th_json_get_str(th_json_root(body), "title"));
-	if (!th_json_is_null(tags))
-		th_oh_print_own(th_json_get(th_json_root(doc), "metadata"), "tags", tags,
-				&metadata);
-	if (metadata.failed)
-		th_access_fail(a, 413, NULL, "the tags are too long");
-	else if (title.len || metadata.len)
-		th_access_describe(a, session, title.len ? th_arena_cstr(&memory, title) : NULL,
-				   metadata.len ? metadata.ptr : NULL, answer_made);
-	else
-		th_oh_answer_info(a, session, 201);
-}
-
-void th_oh_fork(struct th_access *a)
-{
-	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	const struct th_json *tags;
-	struct th_uuid id = th_uuid_now();
-	struct th_err bad = {};
-	struct th_str given;
-	const char *why;
-	char name[TH_UUID_TEXT_SIZE + 1];
-
-	if (th_json_parse(th_http_body(a->request).len ? th_http_body(a->request) : TH_STR("{}"),
-			  &doc, &bad)) {
-		th_access_fail(a, 422, NULL, "the body is no JSON: %s", bad.msg);
-		return;
-	}
-	given = th_json_get_str(th_json_root(doc), "id");
-	tags = th_json_get(th_json_root(doc), "tags");
-	why = th_oh_tags_fault(tags);
-	if (given.len && !th_uuid_parse(given, &id))
-		why = "id is a UUID";
-	if (why)
-		th_access_fail(a, 422, NULL, "%s", why);
-	else if (th_json_get_str(th_json_root(doc), "from_event_id").len)
-		th_access_fail(
-		    a, 501, NULL,
-		    "a fork shares all events; POST /api/sessions/ID/fork of thole's own "
-		    "API begins one at an event");
-	else if (th_oh_mine(a, NULL)) {
-		th_uuid_text(&id, name);
-		th_access_fork(a, a->args[0], 0, name, answer_forked);
-	}
 }

@@ -37,19 +37,25 @@ static void get_server_info(struct th_access *a)
 
 /* ---- what is not there ---- */
 
+#define RUNTIME "a conversation's runtime is this server, which stays"
+
 /* Of OpenHands' routes; the first that fits. */
 static const struct {
 	const char *within, *why;
 } missing[] = {
 	{ "/navigate", "a log goes on and never back; a fork can begin at an event" },
+	{ "/conversations/count", "conversations are listed, and not counted" },
 	{ "/goal", "goals stand in the agent file: judge (docs/AGENTS.md)" },
 	{ "/switch_", "the model of a conversation stays" },
 	{ "/load_plugin", "plugins are not loaded" },
+	{ "/sockets/bash-events", "there is no WebSocket of commands: their events are asked for" },
+	{ "/sockets/session", "a conversation's events are at /sockets/events/{id}" },
 	{ "/bash", "commands are begun, waited for, listed and stopped, and that is all" },
 	{ "/file", "files are uploaded and downloaded, one at a time" },
 	{ "/git", "changes of a repository and of a file are shown, and that is all" },
 	{ "/settings", "there are no settings of a client: agents are files of this server" },
-	{ "/profiles", "there are no profiles: agents are files of this server" },
+	{ "profiles", "profiles are this server's agents, which are files" },
+	{ "/workspace/", "a file of a conversation's folder is given by …/file/download" },
 	{ "/workspace", "each conversation has a folder of its own" },
 	{ "/hooks", "hooks stand in the agent file (docs/HOOKS.md)" },
 	{ "/skills", "skills stand in the agent file (docs/SKILLS.md)" },
@@ -59,20 +65,43 @@ static const struct {
 	{ "/llm", "models stand in the models file (docs/MODELS.md)" },
 	{ "/vscode", "there is no editor in this server" },
 	{ "/children", "a conversation has no parent here; sub-agents stand in the agent file" },
-	{ "/runtime", "a conversation's runtime is this server" },
+	{ "/runtime/credentials", "a token of `thole token` is the key of all conversations" },
+	{ "/runtime", RUNTIME },
+	{ "/credential-bindings", "secrets are given to a conversation: POST …/secrets" },
+	{ "/acp", "an agent of another program stands in the agent file (docs/ACP.md)" },
+	{ "/canvas-extensions", "there are no extensions" },
+	{ "/app-backends", "there are no extensions" },
+	{ "/sub-agents", "sub-agents stand in the agent file (docs/AGENTS.md)" },
+	{ "/init", "this server has begun when it listens" },
+	{ "/prepare-for-sandbox-pause", "there is no sandbox around this server" },
+	{ "/auth", "each request has a token; there is no cookie" },
+	{ "/events", "events are asked for in pages (…/events/search), or one by its id" },
 };
 
 static void other(struct th_access *a)
 {
 	struct th_str path = th_http_path(a->request);
 
-	if (th_str_starts(path, TH_STR("/api/")) || th_str_starts(path, TH_STR("/sockets/")))
+	if (th_str_starts(path, TH_STR("/api/")) || th_str_starts(path, TH_STR("/sockets/")) ||
+	    th_str_starts(path, TH_STR("/app-backends/")))
 		for (size_t i = 0; i < TH_COUNT(missing); i++)
 			if (th_str_find(path, th_str_of(missing[i].within)) >= 0) {
 				th_access_fail(a, 501, NULL, "%s", missing[i].why);
 				return;
 			}
+	if (th_str_starts(path, TH_STR("/v1/"))) {
+		th_access_fail(
+		    a, 501, NULL,
+		    "that API is at thole's own address (docs/HTTP.md), not at this one");
+		return;
+	}
 	th_access_fail(a, 404, NULL, "there is no such path; docs/OPENHANDS.md lists them");
+}
+
+/* To a client there was none to be released. */
+static void no_runtime(struct th_access *a)
+{
+	th_access_fail(a, 404, NULL, "%s", RUNTIME);
 }
 
 /* ---- routes ---- */
@@ -85,18 +114,23 @@ static void other(struct th_access *a)
 
 // clang-format off
 static const struct th_route door_routes[] = {
+	{ "GET", "/", 0, get_server_info, 0, NULL, NULL, NULL },
 	{ "GET", "/health", 0, get_health, 0, NULL, NULL, NULL },
 	{ "GET", "/alive", 0, get_health, 0, NULL, NULL, NULL },
 	{ "GET", "/ready", 0, get_ready, 0, NULL, NULL, NULL },
 	{ "GET", "/server_info", 0, get_server_info, 0, NULL, NULL, NULL },
 	{ "POST", "/api/conversations", TH_SCOPE_RUN, th_oh_begin, BODY, NULL, NULL, NULL },
 	{ "GET", "/api/conversations/search", TH_SCOPE_READ, th_oh_search, 0, NULL, NULL, NULL },
+	{ "GET", "/api/conversations", TH_SCOPE_READ, th_oh_batch, 0, NULL, NULL, NULL },
+	{ "GET", "/api/conversations/count", TH_SCOPE_READ, other, 0, NULL, NULL, NULL },
+	{ "POST", "/api/conversations/prepare-for-sandbox-pause", TH_SCOPE_RUN, other, SMALL, NULL, NULL, NULL },
 	{ "GET", ONE, TH_SCOPE_READ, th_oh_get, 0, NULL, NULL, NULL },
 	{ "PATCH", ONE, TH_SCOPE_RUN, th_oh_change, SMALL, NULL, NULL, NULL },
 	{ "DELETE", ONE, TH_SCOPE_RUN, th_oh_delete, 0, NULL, NULL, NULL },
 	{ "GET", ONE "/events/search", TH_SCOPE_READ, th_oh_events, 0, NULL, NULL, NULL },
 	{ "GET", ONE "/events/count", TH_SCOPE_READ, th_oh_events_count, 0, NULL, NULL, NULL },
 	{ "GET", ONE "/events/{event}", TH_SCOPE_READ, th_oh_event, 0, NULL, NULL, NULL },
+	{ "GET", ONE "/events", TH_SCOPE_READ, other, 0, NULL, NULL, NULL },
 	{ "POST", ONE "/events", TH_SCOPE_RUN, th_oh_message, BODY, NULL, NULL, NULL },
 	{ "POST", ONE "/events/respond_to_confirmation", TH_SCOPE_APPROVE, th_oh_respond, SMALL, NULL, NULL, NULL },
 	{ "GET", ONE "/agent_final_response", TH_SCOPE_READ, th_oh_final, 0, NULL, NULL, NULL },
@@ -109,6 +143,19 @@ static const struct th_route door_routes[] = {
 	{ "POST", ONE "/ask_agent", TH_SCOPE_RUN, th_oh_ask, 4 * SMALL, NULL, NULL, NULL },
 	{ "POST", ONE "/secrets", TH_SCOPE_RUN, th_oh_secrets, BODY, NULL, NULL, NULL },
 	{ "POST", ONE "/fork", TH_SCOPE_RUN, th_oh_fork, SMALL, NULL, NULL, NULL },
+	{ "GET", ONE "/runtime", TH_SCOPE_READ, th_oh_runtime, 0, NULL, NULL, NULL },
+	{ "DELETE", ONE "/runtime", TH_SCOPE_RUN, no_runtime, 0, NULL, NULL, NULL },
+	{ "POST", ONE "/runtime/reprovision", TH_SCOPE_RUN, th_oh_runtime, SMALL, NULL, NULL, NULL },
+	{ "GET", "/api/settings", TH_SCOPE_READ, th_oh_settings, 0, NULL, NULL, NULL },
+	{ "PATCH", "/api/settings", TH_SCOPE_RUN, other, BODY, NULL, NULL, NULL },
+	{ "GET", "/api/settings/secrets", TH_SCOPE_READ, th_oh_no_secrets, 0, NULL, NULL, NULL },
+	{ "PUT", "/api/settings/secrets", TH_SCOPE_RUN, other, SMALL, NULL, NULL, NULL },
+	{ "GET", "/api/settings/secrets/{name}", TH_SCOPE_READ, th_oh_no_secret, 0, NULL, NULL, NULL },
+	{ "DELETE", "/api/settings/secrets/{name}", TH_SCOPE_RUN, th_oh_no_secret, 0, NULL, NULL, NULL },
+	{ "GET", "/api/profiles", TH_SCOPE_READ, th_oh_profiles, 0, NULL, NULL, NULL },
+	{ "GET", "/api/profiles/{name}", TH_SCOPE_READ, th_oh_profile, 0, NULL, NULL, NULL },
+	{ "POST", "/api/profiles/{name}", TH_SCOPE_RUN, other, BODY, NULL, NULL, NULL },
+	{ "DELETE", "/api/profiles/{name}", TH_SCOPE_RUN, other, 0, NULL, NULL, NULL },
 	{ "GET", "/sockets/events/{id}", 0, th_oh_socket, 0, NULL, NULL, NULL },
 	{ "POST", "/api/bash/start_bash_command", TH_SCOPE_RUN, th_oh_bash_start, 4 * SMALL, NULL, NULL, NULL },
 	{ "POST", ONE "/bash/start_bash_command", TH_SCOPE_RUN, th_oh_bash_start, 4 * SMALL, NULL, NULL, NULL },
@@ -225,6 +272,7 @@ const struct th_service th_service_openhands = {
 	.name = "openhands",
 	.doc = th_oh_doc,
 	.session_of = session_of,
+	.tools = th_oh_tools_again,
 	.door = door,
 	.begin = begin,
 	.sweep = sweep,

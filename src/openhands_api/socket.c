@@ -398,10 +398,10 @@ static void listen(struct th_access *a)
 		end(s, CLOSE_MANY);
 		return;
 	}
-	s->deltas = th_json_bool(
-	    th_json_get(th_json_get(th_json_get(th_json_root(doc), "metadata"), TH_OH_MEMBER),
-			"stream"),
-	    false);
+	s->deltas = th_json_bool(th_json_get(th_json_get(th_json_get(th_json_root(doc), "metadata"),
+							 TH_OPENHANDS_MEMBER),
+					     "stream"),
+				 false);
 	s->listener = (struct th_listener){ .fn = on_note, .look = on_look, .only_listens = true };
 	th_hub_listen(th_hub_get(s->o->server, a->args[0], a->user), &s->listener);
 	s->ran = th_hub_runs(s->listener.hub); /* its last request may have begun */

@@ -160,39 +160,37 @@ int th_functions_add(struct th_server *s, struct thole_agent *agent, const struc
 	return code;
 }
 
-/* With the functions that the session was begun with; NULL in *ret: none. */
-static int agent_of(struct th_server *s, struct th_str row, struct thole_agent **ret,
-		    struct thole_error *err)
+int th_functions_agent(struct th_server *s, const struct th_json *metadata,
+		       struct thole_agent **ret, struct thole_error *err)
 {
-	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	const struct th_json *tools =
+	    th_json_get(th_json_get(th_json_get(metadata, TH_RESPONSE_MEMBER), "echo"), "tools");
 	struct thole_agent *agent = NULL;
-	const struct th_json *tools;
-	int code;
+	bool any = th_json_count(tools) > 0;
+	int code = thole_agent_new("client", &agent, err);
 
-	*ret = NULL;
-	if (th_json_parse(row, &doc, NULL) != TH_OK)
-		return 0;
-	tools = th_json_get(
-	    th_json_get(th_json_get(th_json_get(th_json_root(doc), "metadata"), TH_RESPONSE_MEMBER),
-			"echo"),
-	    "tools");
-	if (th_json_count(tools) == 0)
-		return 0;
-	code = thole_agent_new("client", &agent, err);
 	if (!code)
 		code = th_functions_add(s, agent, tools, NULL, err);
-	if (code)
+	for (size_t i = 0; !code && s->services[i]; i++)
+		if (s->services[i]->tools)
+			code = s->services[i]->tools(s, metadata, agent, &any, err);
+	if (code || !any) {
 		thole_agent_free(agent);
-	else
-		*ret = agent;
+		agent = NULL;
+	}
+	*ret = agent;
 	return code;
 }
 
 int th_functions_open_start(struct th_hub *h, struct th_str row, struct thole_error *err)
 {
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct thole_agent *agent = NULL;
-	int code = h->session ? 0 : agent_of(h->server, row, &agent, err);
+	int code = 0;
 
+	if (!h->session && th_json_parse(row, &doc, NULL) == TH_OK)
+		code = th_functions_agent(h->server, th_json_get(th_json_root(doc), "metadata"),
+					  &agent, err);
 	if (!code)
 		code = th_hub_open_start(h, agent, err);
 	thole_agent_free(agent);

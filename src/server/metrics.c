@@ -89,6 +89,9 @@ void th_api_metrics(struct th_access *a)
 	figure(&out, "messages_total", "counter", "Messages to sessions.", m->messages);
 	figure(&out, "decisions_total", "counter", "Approvals, rejections, settlements.",
 	       m->decisions);
+	figure(&out, "openhands_held_bytes", "gauge",
+	       "Conversations in memory that clients of OpenHands were told.",
+	       m->conversations_held);
 	figure(&out, "webhooks_sent_total", "counter", "Webhooks that were taken.",
 	       s->webhooks->sent);
 	figure(&out, "webhooks_failed_total", "counter", "Tries that failed.", s->webhooks->failed);

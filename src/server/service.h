@@ -64,6 +64,7 @@ struct th_metrics {
 	uint64_t events_streamed, deltas_streamed, streams_begun, cursors_lost;
 	uint64_t responses_begun;
 	size_t streams, sockets, screens;
+	size_t conversations_held; /* bytes of those that were told to clients of OpenHands */
 };
 
 /* ---- services ---- */
@@ -78,6 +79,10 @@ struct th_service {
 	/* The tag of another node that keeps in its memory what a request is about; false: none
 	 * does.  A session that a node has comes first.  NULL: the same. */
 	bool (*keeper_of)(const struct th_access *a, char ret[static TH_FLEET_TAG_SIZE + 1]);
+	/* Adds to the agent the tools that a client gave to a session with this metadata, which is
+	 * opened again; *ret_any: there are some.  NULL: there are none. */
+	int (*tools)(struct th_server *s, const struct th_json *metadata, struct thole_agent *agent,
+		     bool *ret_any, struct thole_error *err);
 	/* The listener of its own; NULL: it has none now. */
 	struct th_door *(*door)(const struct th_server *s);
 	/* Each may be NULL.  At the server's start; on failure the server ends, and `free` is
@@ -274,6 +279,10 @@ void th_quota_look(struct th_hub *h);
 TH_NODISCARD int th_functions_add(struct th_server *s, struct thole_agent *agent,
 				  const struct th_json *tools, const struct th_json *only,
 				  struct thole_error *err);
+/* The agent that gives a session with this metadata the functions that it was begun with, to be
+ * freed; NULL in *ret: it has none. */
+TH_NODISCARD int th_functions_agent(struct th_server *s, const struct th_json *metadata,
+				    struct thole_agent **ret, struct thole_error *err);
 /* Has the hub's session open, with the functions that it was begun with; `row`: its object.  It
  * may be LOADING first. */
 TH_NODISCARD int th_functions_open_start(struct th_hub *h, struct th_str row,

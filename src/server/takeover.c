@@ -9,6 +9,7 @@
 struct th_claim {
 	struct th_claim *next;
 	bool caller_gone, doomed;
+	struct thole_agent *agent; /* with the functions of its client; NULL: it has none */
 	char user[TH_USER_MAX + 1], id[TH_SESSION_ID_MAX + 1];
 };
 
@@ -26,17 +27,25 @@ static bool is_not_kept(const struct th_json *row)
 	return !th_json_bool(th_json_get(th_json_get(row, "metadata"), TH_KEEP_MEMBER), true);
 }
 
-static void claim_add(struct th_server *s, const struct th_json *row)
+static struct th_claim *claim_add(struct th_server *s, const struct th_json *row)
 {
 	struct th_claim *c = th_alloc(sizeof(*c));
 
-	c->next = s->claim;
+	*c = (struct th_claim){ .next = s->claim };
 	c->caller_gone = caller_is_gone(row);
 	c->doomed = is_not_kept(row); /* whoever asked for it is gone */
 	snprintf(c->user, sizeof(c->user), "%.*s", TH_FMT(th_json_get_str(row, "user")));
 	snprintf(c->id, sizeof(c->id), "%.*s", TH_FMT(th_json_get_str(row, "session_id")));
 	s->claim = c;
 	s->claims++;
+	return c;
+}
+
+static void claim_free(struct th_claim *c) /* takes NULL */
+{
+	if (c)
+		thole_agent_free(c->agent);
+	free(c);
 }
 
 /* NULL: it was not wanted. */
@@ -58,6 +67,9 @@ static bool was_running(void *ctx, const char *session, struct thole_agent **ret
 {
 	struct th_server *s = ctx;
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	const struct th_json *metadata;
+	struct thole_error e;
+	struct th_claim *c;
 	struct th_str state;
 	bool wanted;
 
@@ -66,14 +78,21 @@ static bool was_running(void *ctx, const char *session, struct thole_agent **ret
 		return false;
 	if (th_json_parse(th_str_of(session), &doc, NULL) != TH_OK)
 		return false;
+	metadata = th_json_get(th_json_root(doc), "metadata");
 	state = th_json_get_str(th_json_root(doc), "state");
 	/* A server always says whose a session is; `thole run` never does. */
 	wanted = th_json_get_str(th_json_root(doc), "user").len > 0 &&
 		 (th_str_is(state, "running") || th_str_is(state, "loading") ||
 		  th_str_is(state, "scheduled"));
-	if (wanted)
-		claim_add(s, th_json_root(doc));
-	return wanted;
+	if (!wanted)
+		return false;
+	c = claim_add(s, th_json_root(doc));
+	/* Functions that a client answers are given with its next request, which opens it. */
+	if (!th_json_get(metadata, TH_RESPONSE_MEMBER) &&
+	    th_functions_agent(s, metadata, &c->agent, &e) != 0)
+		th_journal_say(s, "sessions", "the tools of a client, in %s: %s", c->id, e.text);
+	*ret_agent = c->agent;
+	return true;
 }
 
 /* Responses that were not to be kept, whose server ended before they were deleted. */
@@ -125,7 +144,7 @@ static void recovered(void *ctx, const char *id, struct thole_session *session,
 	} else if (session) {
 		thole_session_free(session);
 	}
-	free(c);
+	claim_free(c);
 }
 
 enum th_code th_server_recover(struct th_server *s, struct th_err *err)
@@ -143,7 +162,7 @@ void th_server_recover_end(struct th_server *s)
 {
 	th_needs_forget(&s->left);
 	while (s->claim)
-		free(claim_take(s, s->claim->id));
+		claim_free(claim_take(s, s->claim->id));
 }
 
 void th_server_look(struct th_server *s)

@@ -4,6 +4,7 @@
 import http.client
 import json
 import re
+import signal
 import socket
 import subprocess
 import threading
@@ -14,6 +15,7 @@ import unittest
 import house
 import serving
 import websocket
+from openhands_routes import ROUTES
 
 SAID = "One two three."
 WRITE = {"function_call": {"name": "write_file", "arguments": {"path": "a", "content": "b"}}}
@@ -355,16 +357,215 @@ class Conversations(Faces):
         c = self.create()
         for method, path in (("POST", "/navigate"), ("POST", "/switch_llm"), ("POST", "/goal")):
             self.assertEqual(self.call(method, self.path(c, path), {}).status, 501, path)
-        for path in ("/api/file/create_directory", "/api/settings", "/api/profiles/x"):
+        for path in ("/api/file/create_directory", "/api/profiles/x", "/api/settings/mcp/x"):
             self.assertEqual(self.call("POST", path, {}).status, 501, path)
-        for path in ("/", "/nothing", "/api/conversations/", "/api/sessions"):
+        for path in ("/nothing", "/api/conversations/", "/api/sessions"):
             self.assertEqual(self.call("GET", path).status, 404, path)
 
 
+class ClientTools(Faces):
+    SHOW = {"name": "show", "description": "Shows a page to the person.", "annotations": None,
+            "parameters": {"type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"]}}
+
+    def calls(self, **arguments):
+        return {"if": {"tail": "show"}, "expect": [{"tool": "show"}, {"body": self.SHOW["description"]}], "parts": [{"function_call": {"name": "show", "arguments": arguments}}]}
+
+    def actions(self, conversation):
+        return [e for e in self.told(conversation) if e["kind"] in ("ActionEvent", "ObservationEvent", "AgentErrorEvent")]
+
+    def test_one_is_called(self):
+        """The model has the tool, the call is an event of the client's own kind, and is over at once; the same after a restart."""
+        self.begin(rules=[self.calls(url="a")])
+        c = self.create(client_tools=[self.SHOW])
+        self.assertEqual(c["client_tools"], [self.SHOW])
+        self.say(c, "show it")
+        self.run_on(c, "finished")
+        action, seen = self.actions(c)
+        self.assertEqual((action["tool_name"], action["action"]), ("show", {"url": "a", "kind": "ClientAction_show"}))
+        self.assertEqual((seen["action_id"], seen["observation"]["kind"], seen["observation"]["content"][0]["text"], seen["observation"]["is_error"]),
+                         (action["id"], "ClientToolObservation", "Tool call dispatched to client.", False))
+        # Who loads an export has no such tool.
+        self.good("export", c["id"], "--format", "openhands", "-o", self.folder / "out")
+        self.assertIn("MCPToolAction", "".join(p.read_text() for p in (self.folder / "out").rglob("event-*.json")))
+        self.end_http()
+        self.listen()
+        self.say(c, "show it again")
+        self.run_on(c, "finished")
+        self.assertEqual([e["kind"] for e in self.actions(c)], ["ActionEvent", "ObservationEvent"] * 2)
+        self.assertEqual(self.actions(c)[:2], [action, seen])
+
+    def test_calls_that_do_not_fit(self):
+        """What the client's own type would not take is told in another kind: it can read all events."""
+        odd = [{"url": 7}, {"url": "a", "more": 1}, {}, {"url": None}]
+        self.begin(rules=[dict(self.calls(**arguments), **{"if": {"tail": "odd %d" % i}}) for i, arguments in enumerate(odd)])
+        c = self.create(client_tools=[self.SHOW])
+        for i in range(len(odd)):
+            self.say(c, "odd %d" % i)
+            self.run_on(c, "finished")
+        self.assertEqual([e["action"] for e in self.actions(c) if e["kind"] == "ActionEvent"], [{"data": v, "kind": "MCPToolAction"} for v in odd])
+
+    def test_one_that_asks_first(self):
+        """A tool that does not say that it only looks waits for a person where all is to be confirmed."""
+        looks = dict(self.SHOW, name="look", annotations={"readOnlyHint": True})
+        self.begin(rules=[self.calls(url="a"), {"if": {"tail": "look"}, "parts": [{"function_call": {"name": "look", "arguments": {"url": "a"}}}]}])
+        c = self.create(client_tools=[self.SHOW, looks], confirmation_policy={"kind": "AlwaysConfirm"})
+        self.say(c, "look")
+        self.run_on(c, "finished")
+        self.say(c, "show")
+        self.run_on(c, "waiting_for_confirmation")
+        self.run_on(c, "finished")
+
+    def test_a_run_that_was_killed(self):
+        """It goes on with the tools of its client at the next start, whoever asks for it."""
+        slow = {"if": {"tail": "show"}, "parts": [{"function_call": {"name": "shell", "arguments": {
+            "command": "until [ -e go ]; do sleep 0.05; done; echo gone-on"}}}]}
+        ended = {"if": {"tool_output": {"name": "show", "nth": -1, "contains": "dispatched"}}, "parts": [{"text": SAID}]}
+        then = {"if": {"tool_output": {"name": "shell", "nth": -1, "contains": "gone-on"}}, "parts": [{"function_call": {"name": "show", "arguments": {"url": "b"}}}]}
+        self.begin(rules=[slow, ended, then])
+        c = self.create(client_tools=[self.SHOW])
+        self.say(c, "show", run=True)
+        self.wait_for(lambda: any(e["kind"] == "ActionEvent" for e in self.told(c)))
+        self.end_http(signal.SIGKILL)
+        (self.workspaces / c["id"] / "go").touch()
+        self.listen()
+        self.wait_for(lambda: self.status(c) == "finished")
+        self.assertIn("ClientAction_show", [e["action"]["kind"] for e in self.actions(c) if e["kind"] == "ActionEvent"])
+
+    def test_which_are_none(self):
+        self.begin()
+        many = [dict(self.SHOW, name="t%d" % i) for i in range(129)]
+        for tools in (7, {"name": "show"}, [7], [dict(self.SHOW, name="")], [dict(self.SHOW, name="a b")], [dict(self.SHOW, name="a" * 65)],
+                      [self.SHOW, self.SHOW], [dict(self.SHOW, description=None)], [dict(self.SHOW, description="a\0")],
+                      [dict(self.SHOW, parameters=[])], [dict(self.SHOW, parameters={"type": "string"})], many):
+            answer = self.call("POST", "/api/conversations", {"agent": AGENT, "client_tools": tools})
+            self.assertEqual((answer.status, "client_tools" in answer.json()["detail"]), (422, True), (str(tools)[:80], answer.body))
+        large = [dict(self.SHOW, description="d" * 70000)]
+        self.assertEqual(self.call("POST", "/api/conversations", {"agent": AGENT, "client_tools": large}).status, 413)
+        self.assertEqual(self.good_call("GET", "/api/conversations/search")["items"], [])
+        self.assertEqual(len(self.create(client_tools=[dict(self.SHOW, name="t%d" % i) for i in range(100)])["client_tools"]), 100)
+
+
+class Forks(Faces):
+    def test_up_to_an_event(self):
+        """A fork has what was before, with the same ids; what is in the midst of a run is run by its client."""
+        self.begin(rules=[{"if": {"tail": "two"}, "parts": [{"text": "Two."}]}])
+        c = self.create(tags={"a": "b"})
+        for text in ("count", "two"):
+            self.say(c, text)
+            self.run_on(c, "finished")
+        events = self.told(c)
+        self.assertEqual(len(events), 5)
+        for i, status in ((1, "idle"), (2, "finished"), (3, "idle"), (4, "finished")):
+            asked = len(self.standin.requests())
+            fork = self.good_call("POST", self.path(c, "/fork"), {"from_event_id": events[i]["id"], "title": "At %d" % i}, 201)
+            self.assertEqual((fork["execution_status"], fork["title"], fork["tags"], fork["forked_from_conversation_id"]),
+                             (status, "At %d" % i, {"a": "b"}, c["id"]))
+            self.assertEqual(self.told(fork), events[:i + 1])
+            self.assertEqual(len(self.standin.requests()), asked)
+            if status == "idle":
+                self.run_on(fork, "finished")
+                self.assertEqual(len(self.standin.requests()), asked + 1)
+            self.say(fork, "two")
+            self.run_on(fork, "finished")
+            self.assertEqual(self.told(fork)[:i + 1], events[:i + 1])
+            self.assertEqual(self.told(fork)[-1]["llm_message"]["content"][0]["text"], "Two.")
+        self.assertEqual(self.told(c), events)
+
+    def test_in_the_midst_of_a_call(self):
+        self.begin()
+        c = self.create()
+        self.say(c, "write")
+        self.run_on(c, "finished")
+        events = self.told(c)
+        (action,) = [i for i, e in enumerate(events) if e["kind"] == "ActionEvent"]
+        fork = self.good_call("POST", self.path(c, "/fork"), {"from_event_id": events[action]["id"]}, 201)
+        self.assertEqual((fork["execution_status"], self.told(fork)[:action + 1]), ("idle", events[:action + 1]))
+        self.run_on(fork, "finished")  # and the call is run, as there
+        self.assertEqual(self.told(fork)[action + 1]["action_id"], events[action]["id"])
+        self.assertNotEqual(self.told(fork)[action + 1]["id"], events[action + 1]["id"])
+
+    def test_none_there(self):
+        self.begin()
+        c = self.create()
+        for event, status in ((str(uuid.uuid4()), 404), ("", 422), (7, 422), ("x" * 200, 422), ("a\0", 422), ({}, 422)):
+            self.assertEqual(self.call("POST", self.path(c, "/fork"), {"from_event_id": event}).status, status, event)
+        event = self.told(c)[0]["id"]
+        self.assertEqual(self.call("POST", self.path(c, "/fork"), {"from_event_id": event}, who="bob").status, 404)
+        self.assertEqual(self.call("POST", self.path(c, "/fork"), {"from_event_id": event, "title": "a\0"}).status, 422)
+        self.assertEqual(self.call("POST", self.path(c, "/fork"), {"from_event_id": event, "id": c["id"]}).status, 409)
+
+
+class Held(Faces):
+    def held(self):
+        """Bytes of conversations in the server's memory, as its figures say."""
+        self.port, face = self.main, self.port
+        text = serving.Served.call(self, "GET", "/metrics", who="boss").body.decode()
+        self.port = face
+        return int(re.search(r"^thole_openhands_held_bytes (\d+)$", text, re.MULTILINE).group(1))
+
+    def test_most_in_memory(self):
+        """64 MiB of conversations that nobody reads; those that were read long ago go first, and each is told the same again."""
+        self.begin()
+        message = "m" * ((4 << 20) - 1)
+        first, second = self.create(), self.create()
+        for c in (first, second):
+            for _ in range(9):
+                self.say(c, message)
+            self.assertEqual(self.good_call("GET", self.path(c, "/events/count")), 10)
+            held = self.held()
+            self.assertTrue(36 << 20 <= held < 45 << 20, held)  # of both it were more than 64
+        for _ in range(8):
+            self.say(second, message)
+        self.assertEqual(self.good_call("GET", self.path(second, "/events/count")), 18)
+        self.assertEqual(self.held(), 0)
+        self.assertEqual(self.good_call("GET", self.path(first, "/events/count")), 10)
+        self.assertEqual(len(self.good_call("GET", self.path(second, "/events/search?limit=2"))["items"]), 2)
+
+
 class Doors(Faces):
+    def test_every_route_of_its_server(self):
+        """Each is there, or says in a sentence what is there instead."""
+        self.begin()
+        c = self.create()
+        for line in ROUTES.split("\n")[1:-1]:
+            path, *methods = line.split(" ")
+            path = re.sub(r"\{\w+\}", "x", path.replace("/conversations/{id}", "/conversations/" + c["id"]).replace("/events/{id}", "/events/" + c["id"]))
+            for method in sorted(methods, key=lambda m: (m == "DELETE", m)):
+                if (method, path) == ("DELETE", self.path(c)):
+                    continue
+                with self.subTest(method=method, path=path):
+                    answer = self.call(method, path, None if method in ("GET", "DELETE") else {})
+                    self.assertNotEqual(answer.status, 405)
+                    if answer.status >= 400:
+                        self.assertGreater(len(answer.json()["detail"]), 10)
+                        self.assertNotIn("no such path", answer.json()["detail"])
+
+    def test_what_a_client_may_begin_with(self):
+        self.begin()
+        settings = self.good_call("GET", "/api/settings")
+        self.assertEqual((settings["active_profile"], settings["agent_settings"]["llm"], settings["agent_settings"]["mcp_config"]),
+                         ("default", {"model": "thole/default"}, {}))
+        self.assertEqual([p["name"] for p in self.good_call("GET", "/api/profiles")["profiles"]], ["default"])
+        model = self.good_call("GET", "/api/profiles/default")["config"]["model"]
+        self.create(agent={"kind": "Agent", "llm": {"model": model}})
+        self.assertEqual(self.good_call("GET", "/api/settings/secrets"), {"secrets": []})
+        for path in ("/api/profiles/nobody", "/api/settings/secrets/TOKEN"):
+            self.assertEqual(self.call("GET", path).status, 404, path)
+
+    def test_some_that_are_named(self):
+        self.begin()
+        mine, other = [self.create()["id"] for _ in range(2)], self.create(who="bob")["id"]
+        got = self.good_call("GET", "/api/conversations?" + "&".join("ids=" + i for i in (mine[1], other, mine[0], str(uuid.uuid4()))))
+        self.assertEqual([i and i["id"] for i in got], [mine[1], None, mine[0], None])
+        self.assertEqual(len(self.good_call("GET", "/api/conversations?" + "&".join(["ids=" + mine[0]] * 99))), 99)
+        for query in ("", "?ids=x", "?ids=", "?" + "&".join(["ids=" + mine[0]] * 100)):
+            self.assertEqual(self.call("GET", "/api/conversations" + query).status, 422, query[:50])
+        self.assertEqual(self.good_call("GET", "/api/conversations/%s/runtime" % mine[0])["runtime_status"], "available")
+        self.assertEqual(self.call("DELETE", "/api/conversations/%s/runtime" % mine[0]).status, 404)
+
     def routes(self):
         text = (house.SOURCE / "src" / "openhands_api" / "service.c").read_text().replace('ONE "', '"/api/conversations/{id}').replace("ONE,", '"/api/conversations/{id}",')
-        return re.findall(r'^\t\{ "([A-Z]+)", "([^"]+)", (\w+),', text, re.MULTILINE)
+        return re.findall(r'^\t\{ "([A-Z]+)", "([^"]+)", (\w+), (\w+),', text, re.MULTILINE)
 
     def test_who_may_not(self):
         self.begin()
@@ -372,7 +573,7 @@ class Doors(Faces):
         good, mine = {"X-Session-API-Key": serving.TOKENS["boss"]}, "127.0.0.1:%d" % self.port
         routes = self.routes()
         self.assertGreater(len(routes), 20)
-        for method, path, scope in routes:
+        for method, path, scope, function in routes:
             path = re.sub(r"\{\w+\}", c["id"], path)
             body = b"{}" if method in ("POST", "PATCH") else None
             cases = [("foreign host", dict(good, Host="evil.example"), 403), ("host with our name in it", dict(good, Host=mine + ".evil.example"), 403),
@@ -391,7 +592,8 @@ class Doors(Faces):
             if scope in ("TH_SCOPE_RUN", "TH_SCOPE_APPROVE"):
                 self.assertEqual(self.call(method, path, body, who="reader").status, 403)
             if scope != "0" and c["id"] in path:
-                self.assertIn(self.call(method, path, body, who="bob").status, (400, 415) if "/file/" in path else (404, 422), (method, path))
+                self.assertIn(self.call(method, path, body, who="bob").status,
+                              (400, 415) if "/file/" in path else (501,) if function == "other" else (404, 422), (method, path))
         self.assertEqual(self.call("GET", "/nothing", who=None).status, 401)
         self.assertEqual(self.call("PUT", "/api/conversations", {}).status, 405)
         self.assertEqual(self.status(c), "idle")
