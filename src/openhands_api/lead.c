@@ -300,65 +300,6 @@ static void answer_discarded(struct th_access *a, const char *session,
 	succeed(a);
 }
 
-/* One that runs is stopped first, and deleted as soon as it rests (th_changes_sweep): its listeners
- * are told when it is gone. */
-struct ending {
-	struct th_listener listener;
-	struct th_access *access;
-};
-
-static void ending_free(struct ending *e)
-{
-	th_hub_unlisten(&e->listener);
-	free(e);
-}
-
-static void on_ending_gone(struct th_access *a)
-{
-	ending_free(a->ctx);
-}
-
-static void answer_ended(struct th_access *a)
-{
-	const struct th_found *row = th_need_session(&a->needs, a->args[0], a->user);
-
-	if (row && row->err)
-		answer_discarded(a, a->args[0], NULL);
-	else if (row)
-		th_access_fail(a, 503, NULL, "the conversation is stopped, and not deleted yet");
-}
-
-static void on_ending_note(struct th_listener *l, const struct thole_note *note)
-{
-	struct ending *e = TH_CONTAINER_OF(l, struct ending, listener);
-	struct th_access *a = e->access;
-
-	if (note)
-		return;
-	a->gone = NULL;
-	a->ctx = NULL;
-	ending_free(e);
-	th_needs_forget(&a->needs);
-	a->again = answer_ended;
-	answer_ended(a);
-}
-
-static void delete_running(struct th_access *a, struct th_hub *h)
-{
-	struct ending *e = th_alloc(sizeof(*e));
-	struct thole_error err;
-
-	*e = (struct ending){ .access = a };
-	e->listener.fn = on_ending_note;
-	e->listener.only_listens = true;
-	a->ctx = e;
-	a->gone = on_ending_gone;
-	h->doomed = true;
-	(void)thole_session_cancel(h->session, THOLE_NOW, &err);
-	th_hub_listen(h, &e->listener);
-	th_server_kick(a->server);
-}
-
 static void delete_written(struct th_access *a, const char *session, int status)
 {
 	(void)status;
@@ -375,6 +316,80 @@ static void delete_ready(struct th_access *a, const char *session, int status)
 		th_access_durable(a, h, status, delete_written);
 	else
 		delete_written(a, session, status);
+}
+
+/* One that runs is stopped first, and deleted when it rests, also if its client has left. */
+struct ending {
+	struct th_listener listener;
+	struct th_access *access;
+};
+
+static void ending_free(struct ending *e)
+{
+	th_hub_unlisten(&e->listener);
+	free(e);
+}
+
+static void on_ending_gone(struct th_access *a)
+{
+	struct ending *e = a->ctx;
+
+	e->listener.hub->doomed = true;
+	ending_free(e);
+}
+
+/* It is not this server's any more: it was deleted by somebody else, or went to another one. */
+static void answer_ended(struct th_access *a)
+{
+	const struct th_found *row = th_need_session(&a->needs, a->args[0], a->user);
+
+	if (row && row->err)
+		answer_discarded(a, a->args[0], NULL);
+	else if (row)
+		th_access_fail(a, 503, NULL, "the conversation is stopped, and not deleted yet");
+}
+
+static void on_ending_note(struct th_listener *l, const struct thole_note *note)
+{
+	struct ending *e = TH_CONTAINER_OF(l, struct ending, listener);
+	struct th_access *a = e->access;
+	struct th_hub *h = l->hub;
+
+	if (note && th_hub_runs(h))
+		return;
+	a->gone = NULL;
+	a->ctx = NULL;
+	ending_free(e);
+	if (note) {
+		th_access_ready(a, h, delete_ready);
+		return;
+	}
+	th_needs_forget(&a->needs);
+	a->again = answer_ended;
+	answer_ended(a);
+}
+
+static void delete_running(struct th_access *a, struct th_hub *h)
+{
+	struct thole_error err;
+	int code = thole_session_cancel(h->session, THOLE_NOW, &err);
+	struct ending *e;
+
+	if (!th_hub_runs(h)) {
+		th_access_ready(a, h, delete_ready);
+		return;
+	}
+	if (code) {
+		th_access_error(a, &err);
+		return;
+	}
+	e = th_alloc(sizeof(*e));
+	*e = (struct ending){ .access = a };
+	e->listener.fn = on_ending_note;
+	a->ctx = e;
+	a->gone = on_ending_gone;
+	th_hub_listen(h, &e->listener);
+	th_server_kick(a->server);
 }
 
 void th_oh_delete(struct th_access *a)

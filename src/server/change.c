@@ -7,6 +7,8 @@
 #include "io/clock.h"
 #include "server/service.h"
 
+#define DOOMS_MAX 60 /* tries, about one a second */
+
 struct th_change {
 	struct th_change *prev, *next;
 	struct th_server *server;
@@ -210,9 +212,12 @@ static void doom_over(struct th_server *s, const char *id, int code)
 	if (!h)
 		return;
 	h->discarding = false;
-	h->doomed = code == THOLE_EBUSY; /* the next time */
-	if (!h->doomed)
-		th_hub_lose(h);
+	/* The next time; but a session that a fork shares its events with is left at last. */
+	h->doomed = code == THOLE_EBUSY && ++h->dooms < DOOMS_MAX;
+	if (h->doomed)
+		return;
+	h->dooms = 0;
+	th_hub_lose(h);
 }
 
 static void on_discarded(void *ctx, int code, const struct thole_error *err)

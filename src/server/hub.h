@@ -69,6 +69,7 @@ struct th_hub {
 	bool to_run;        /* while it is LOADING: it was running, or something was said to it */
 	bool written;       /* since it was opened: an event of it became durable */
 	bool discarding;    /* doomed, and that is under way */
+	unsigned dooms;     /* how often that was tried in vain */
 	bool leaving;       /* it begins nothing more, and is handed over when it can be */
 	char user[TH_USER_MAX + 1];
 	char id[TH_SESSION_ID_MAX + 1];

@@ -250,6 +250,11 @@ class Work(Faces):
         self.assertEqual(self.good_call("POST", self.path(c, "/fork"), {}, 201)["tags"], c["tags"])
         for body, status in (({"tags": {"A": ""}}, 422), ({"id": "x"}, 422), ({"from_event_id": c["id"]}, 404)):
             self.assertEqual(self.call("POST", self.path(c, "/fork"), body).status, status)
+        # One that runs and was forked is stopped, and stays.
+        self.say(c, "slow", run=True)
+        answer = self.call("DELETE", self.path(c))
+        self.assertEqual((answer.status, "fork" in answer.body.decode()), (409, True), answer)
+        self.assertEqual(self.status(c), "paused")
         # One that runs is gone when the answer comes.
         d = self.create()
         self.say(d, "slow", run=True)
