@@ -10,11 +10,13 @@ import uuid
 
 from openhands.sdk import LLM, Agent, Conversation, RemoteWorkspace
 from openhands.sdk.conversation.exceptions import ConversationRunError
+from openhands.sdk.conversation.impl.remote_conversation import RemoteConversation
 from openhands.sdk.conversation.response_utils import get_agent_final_response
 from openhands.sdk.conversation.state import ConversationExecutionStatus as Status
 from openhands.sdk.event import ActionEvent, AgentErrorEvent, MessageEvent, ObservationEvent, UserRejectObservation
 from openhands.sdk.secret import LookupSecret, StaticSecret
 from openhands.sdk.security.confirmation_policy import AlwaysConfirm, NeverConfirm
+from openhands.sdk.tool.client_tool import ClientToolSpec
 from pydantic import SecretStr
 
 HOST, TOKEN = "http://127.0.0.1:" + os.environ["PORT"], os.environ["TOKEN"]
@@ -149,6 +151,54 @@ def secrets():
     c.close()
 
 
+def tools_of_its_own():
+    """The client reads the call in its own type; who attaches later reads it, too."""
+    show = ClientToolSpec(name="show", description="Shows a page.",
+                          parameters={"type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"]})
+    shown = []
+    c = begin(client_tools=[show], callbacks=[lambda e: shown.append(e.action) if isinstance(e, ActionEvent) and e.tool_name == "show" else None])
+    c.send_message("show it")
+    c.run()
+    assert [a.url for a in shown] == ["a"], shown
+    (seen,) = kinds(c, ObservationEvent)
+    assert type(seen.observation).__name__ == "ClientToolObservation" and seen.action_id == kinds(c, ActionEvent)[0].id, seen
+    attached = RemoteConversation.attach(workspace(), c.id, visualizer=None)
+    assert [a.action.url for a in kinds(attached, ActionEvent)] == ["a"]
+    attached.close()
+    same_as_asked(c)
+    c.close()
+
+
+def forks_at_an_event():
+    c = begin()
+    c.send_message("count")
+    c.run()
+    first = kinds(c, MessageEvent)[0]
+    fork = c.fork(from_event_id=first.id, title="Again")
+    assert fork.state.execution_status == Status.IDLE and texts(fork) == [("user", "count")], texts(fork)
+    fork.run()
+    assert fork.state.execution_status == Status.FINISHED and texts(fork) == texts(c)
+    fork.close()
+    c.close()
+
+
+def what_it_may_begin_with():
+    mine = workspace()
+    for llm in (mine.get_llm(), mine.get_llm("default")):
+        assert llm.model == "thole/default", llm
+        c = begin(agent=Agent(llm=llm, tools=[]))
+        c.send_message("count")
+        c.run()
+        assert texts(c)[-1] == ("agent", os.environ["SAID"])
+        c.close()
+    try:
+        mine.get_llm("nobody")
+        raise AssertionError("nobody")
+    except FileNotFoundError:
+        pass
+    assert mine.get_secrets() == {} and mine.get_mcp_config() == {}
+
+
 def strangers():
     try:
         Conversation(agent=agent(), workspace=workspace("no-token-of-anybody"), visualizer=None)
@@ -203,6 +253,6 @@ def its_own_work():
 
 if __name__ == "__main__":
     WORK = pathlib.Path(os.environ["WORKSPACES"])
-    for part in (a_conversation, confirmation, pause_and_failure, its_own_work, secrets, strangers):
+    for part in (a_conversation, confirmation, pause_and_failure, its_own_work, secrets, tools_of_its_own, forks_at_an_event, what_it_may_begin_with, strangers):
         part()
         print(part.__name__, "ok", flush=True)

@@ -166,6 +166,7 @@ class Clients(serving.Served):
         config = pathlib.Path(self.env["XDG_CONFIG_HOME"]) / "thole" / "config.yaml"
         config.write_text("executor_linger_s: 20\nserve:\n  models: [gpt-5.4]\ntools: [shell, read_file, write_file]\n")
         self.serve_rules([writes("a"), writes("b"), writes("c"),
+                          {"if": {"tail": "show"}, "parts": [{"function_call": {"name": "show", "arguments": {"url": "a"}}}]},
                           {"if": {"tail": "secret"}, "parts": [{"function_call": {"name": "shell", "arguments": {
                               "command": "echo $DEPLOY $KEY $MADE > secret; cat secret"}}}]},
                           {"if": {"tail": "slow"}, "parts": [{"function_call": {"name": "shell", "arguments": {"command": "sleep 1"}}}]},
@@ -177,7 +178,7 @@ class Clients(serving.Served):
         self.port = int(self.server.stdout.readline().decode().rsplit(":", 1)[1])
         os.environ.update(WORKSPACES=str(workspaces), LITELLM_LOCAL_MODEL_COST_MAP="True", OPENHANDS_SUPPRESS_BANNER="1", LOG_LEVEL="CRITICAL")
         said = self.client(str(program), str(HERE / "openhands_remote.py"), cwd=self.work)
-        self.assertEqual(said.count(" ok\n"), 6, said)
+        self.assertEqual(said.count(" ok\n"), 9, said)
         lines = re.search(r"```python\n(.*?)```", text, re.DOTALL).group(1)
         self.assertEqual(self.client(str(program), "-c", lines.replace("8010", str(self.port)), cwd=self.work).splitlines()[-1], SAID)
 
