@@ -28,6 +28,7 @@ struct th_openhands_report {
 	const char *generation;   /* "V0" or "V1" */
 	size_t events, kept;      /* all; and those that OpenHands would refuse */
 	size_t torn;              /* the last file was cut off, and left out: 1 */
+	size_t mended;            /* NaN, Infinity and halves of characters, of Python's JSON */
 	size_t open;              /* calls without a result */
 	bool steps;               /* it was under way */
 };

@@ -333,6 +333,7 @@ enum th_code th_openhands_import(struct th_store *store, const char *path,
 		code = th_session_import(store, store, next_line, &m, a, &ret->session_id, err);
 	ret->events = m.files.log.count;
 	ret->torn = m.files.torn;
+	ret->mended = m.files.mended;
 	ret->generation = m.files.log.version == TH_OPENHANDS_V0 ? "V0" : "V1";
 	th_openhands_view_deinit(&m.view);
 	th_openhands_files_deinit(&m.files);

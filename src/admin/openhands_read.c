@@ -91,6 +91,22 @@ static enum th_code read_beneath(int dir, const char *name, struct th_buf *out, 
 	return code;
 }
 
+/* What Python writes and is no JSON is mended in place; the rest stays as it is. */
+static void mend(struct th_openhands_files *f, struct th_buf *text)
+{
+	struct th_buf mended TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EXPORT_SIZE_MAX);
+	size_t count;
+
+	if (th_json_valid(th_str_trim(th_buf_str(text))))
+		return;
+	count = th_python_json(th_buf_str(text), &mended);
+	if (!count || mended.failed || mended.len > text->max)
+		return;
+	f->mended += count;
+	th_buf_clear(text);
+	th_buf_add(text, th_buf_str(&mended));
+}
+
 /* The last file of a run that was killed may be cut off: what is whole counts. */
 static enum th_code read_events(struct th_openhands_files *f, int dir, const struct found *list,
 				size_t count, struct th_err *err)
@@ -104,6 +120,7 @@ static enum th_code read_events(struct th_openhands_files *f, int dir, const str
 		code = read_beneath(dir, list[i].name, &text, err);
 		if (code)
 			break;
+		mend(f, &text);
 		bytes = th_str_trim(th_buf_str(&text));
 		if (i + 1 == count && !th_json_valid(bytes)) {
 			f->torn = 1;
@@ -123,6 +140,7 @@ static enum th_code read_state(struct th_openhands_files *f, int dir, const char
 
 	if (read_beneath(dir, name, &text, err))
 		return TH_OK; /* it need not be there */
+	mend(f, &text);
 	bytes = th_str_trim(th_buf_str(&text));
 	if (!th_json_valid(bytes))
 		return th_fail(err, TH_EPROTO, "%s is not JSON", name);
@@ -229,6 +247,7 @@ static enum th_code read_file(int fd, struct th_openhands_files *f, struct th_er
 
 	if (code)
 		return code;
+	mend(f, &text);
 	if (!th_json_parse(th_buf_str(&text), &doc, &ignored) && list_in(th_json_root(doc)))
 		return add_list(f, list_in(th_json_root(doc)), err);
 	return add_lines(f, th_buf_str(&text), err);

@@ -10,6 +10,7 @@ struct th_openhands_files {
 	struct th_str state; /* base_state.json or metadata.json, JSON; absent: none */
 	struct th_str name;  /* of the conversation */
 	size_t torn;
+	size_t mended; /* numbers and halves of characters that only Python has */
 };
 
 /* Reads all of it.  TH_EPROTO names the file. */

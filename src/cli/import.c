@@ -159,6 +159,12 @@ static void tell(const struct th_openhands_report *r)
 			      r->kept);
 	if (r->torn)
 		th_buf_add_cstr(&text, ", the last one was cut off and is left out");
+	if (r->mended)
+		th_buf_printf(
+		    &text,
+		    ", %zu of Python's NaN, Infinity and halves of characters that no JSON "
+		    "has became null and U+FFFD",
+		    r->mended);
 	if (r->open) {
 		th_buf_add_cstr(&text, ", ");
 		th_cli_count(&text, (int64_t)r->open, "call");

@@ -59,6 +59,9 @@ TH_NODISCARD enum th_code th_openhands_print(enum th_openhands v, const struct t
 /* A member of an event of V0 by its present name, wherever old versions had it. */
 const struct th_json *th_openhands_v0_get(const struct th_json *event, const char *name);
 
+/* JSON with what Python's json writes beside it: NaN, Infinity and -Infinity become null, and
+ * halves of surrogate pairs U+FFFD.  How many of them there were. */
+size_t th_python_json(struct th_str text, struct th_buf *out);
 /* A dictionary as Python writes it, as JSON.  False: it is none. */
 bool th_python_to_json(struct th_str text, struct th_buf *out);
 /* A value of JSON as Python's str() shows it. */

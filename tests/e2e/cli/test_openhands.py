@@ -103,6 +103,21 @@ class OpenHands(house.House):
         self.assertEqual(len(os.listdir(self.folder / "out" / "events")), 8)
         self.assertIn("a.txt", self.good("export", "short", "--format", "atif").out)
 
+    def test_what_only_python_writes(self):
+        """NaN and halves of characters in it: the rest of the conversation comes in, and it is said."""
+        folder = self.folder / "py"
+        (folder / "events").mkdir(parents=True)
+        events = [{"id": 0, "timestamp": "2025-01-01T00:00:00", "source": "user", "action": "message", "args": {"content": "half \ud83d of one"}},
+                  {"id": 1, "timestamp": "2025-01-01T00:00:01", "source": "agent", "action": "message", "args": {"content": "x"}, "cost": float("nan")}]
+        for event in events:
+            (folder / "events" / ("%d.json" % event["id"])).write_text(json.dumps(event))
+        said = self.good("import", folder)
+        self.assertIn("2 of Python's NaN, Infinity and halves of characters", said.err)
+        self.good("export", "openhands-py", "--format", "openhands-v0", "-o", self.folder / "store")
+        out = self.folder / "store" / "sessions" / "openhands-py" / "events"
+        back = [json.loads((out / ("%d.json" % i)).read_text()) for i in range(2)]
+        self.assertEqual((back[0]["args"]["content"], back[1]["cost"]), ("half \ufffd of one", None))
+
     def test_the_first_generation(self):
         folder = self.folder / "sid"
         (folder / "events").mkdir(parents=True)

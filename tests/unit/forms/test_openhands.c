@@ -40,6 +40,34 @@ static void is_refused(enum th_openhands v, const char *event, const char *why)
 	th_json_free(doc);
 }
 
+static void what_python_writes_is_mended(void **state)
+{
+	static const struct {
+		const char *text, *want;
+		size_t count;
+	} cases[] = {
+		{ "\"\\ud83d lone\"", "\"\\ufffd lone\"", 1 },
+		{ "\"\\uD83D\\uDE00\"", "\"\\uD83D\\uDE00\"", 0 },
+		{ "\"\\ude00\"", "\"\\ufffd\"", 1 },
+		{ "\"\\ud83d\\ud83d\\ude00\"", "\"\\ufffd\\ud83d\\ude00\"", 1 },
+		{ "\"\\\\ud83d\"", "\"\\\\ud83d\"", 0 },
+		{ "[NaN,-Infinity,Infinity,\"NaN\"]", "[null,null,null,\"NaN\"]", 3 },
+		{ "\"a\\\"\\uDEAD\"", "\"a\\\"\\ufffd\"", 1 },
+		{ "\"\\ud83", "\"\\ud83", 0 },
+		{ "\"\\", "\"\\", 0 },
+		{ "", "", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct th_buf out = TH_BUF_INIT(TH_KIB);
+
+		assert_int_equal(th_python_json(th_str_of(cases[i].text), &out), cases[i].count);
+		assert_string_equal(out.ptr, cases[i].want);
+		th_buf_deinit(&out);
+	}
+}
+
 static void old_names_are_new_ones(void **state)
 {
 	(void)state;
@@ -216,6 +244,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(old_names_are_new_ones),
+		cmocka_unit_test(what_python_writes_is_mended),
 		cmocka_unit_test(what_they_refuse_is_said),
 		cmocka_unit_test(python_is_read_and_never_run),
 		cmocka_unit_test(a_log_holds_what_fits),
