@@ -34,12 +34,15 @@ static const struct th_option acp_options[] = {
 
 static void initialize(struct acp *a, const struct th_rpc *m, const struct th_json *params)
 {
-	(void)params; /* whatever version it speaks: it is told ours, and may leave */
+	const struct th_json *can = th_json_get(params, "clientCapabilities");
+
+	a->forms = th_json_is_object(th_json_get(th_json_get(can, "elicitation"), "form"));
+	/* Whatever version it speaks: it is told ours, and may leave. */
 	th_acp_result(
 	    a, m->id,
 	    TH_STR("{\"protocolVersion\":1,\"agentCapabilities\":{\"loadSession\":true,"
 		   "\"promptCapabilities\":{\"image\":true,\"audio\":false,"
-		   "\"embeddedContext\":true},\"mcpCapabilities\":{\"http\":false,\"sse\":false},"
+		   "\"embeddedContext\":true},\"mcpCapabilities\":{\"http\":true,\"sse\":false},"
 		   "\"sessionCapabilities\":{\"list\":{},\"resume\":{},\"close\":{}}},"
 		   "\"agentInfo\":{\"name\":\"thole\",\"title\":\"thole\",\"version\":\"" TH_VERSION
 		   "\"},\"authMethods\":[]}"));

@@ -26,19 +26,29 @@ struct acp_session {
 	char *prompt;  /* id of the request that waits for the turn's end, raw; NULL: none */
 	char *later;   /* what is said once the session does not wait any more; or NULL */
 	char *closing; /* id of the request to close it, once what runs has stopped; or NULL */
+	char *loading; /* id of the request that waits until its history was shown; or NULL */
+	struct thole_reading *reading; /* of that history */
 	char *cwd;
 	bool said, thought; /* the answer under way was shown as it came */
-	bool replay;        /* it is shown from the log */
+	bool replay;        /* what is shown is of the log */
 	char id[TH_SESSION_ID_MAX + 1];
 };
 
-/* A question to the person that is not answered yet. */
+enum acp_ask_kind {
+	ACP_ASK_APPROVAL, /* whether a call may run */
+	ACP_ASK_SETTLE,   /* what became of it */
+	ACP_ASK_CHOICE,   /* a question of the agent, with its options as choices */
+	ACP_ASK_FORM      /* the same as a form, for editors that show one */
+};
+
+/* What the person is asked and has not answered yet. */
 struct acp_ask {
 	struct acp_ask *next;
 	struct acp_session *session;
 	int64_t id; /* of the request to the editor */
 	char *call_id;
-	bool settle; /* what became of a call, not whether it may run */
+	struct th_json_doc *question; /* arguments of the tool ask; NULL: it is none */
+	enum acp_ask_kind kind;
 };
 
 struct acp_options {
@@ -52,7 +62,8 @@ struct acp {
 	size_t session_count;
 	struct acp_ask *asks;
 	int64_t last_id;
-	bool mute; /* nobody reads what is written */
+	bool forms; /* the editor shows them (elicitation) */
+	bool mute;  /* nobody reads what is written */
 };
 
 /* ---- send.c: messages ---- */
@@ -70,6 +81,12 @@ void th_acp_session_free(struct acp_session *s); /* end.c */
 /* An agent as the options say; of NULL `cwd`: only to see that it can be made. */
 TH_NODISCARD int th_acp_agent(const struct acp *a, const char *cwd, struct thole_agent **ret,
 			      struct thole_error *err);
+
+/* ---- servers.c ---- */
+
+/* The editor's servers, of an agent that has none of its own; NULL `agent`: their tokens alone. */
+TH_NODISCARD int th_acp_servers(const struct acp *a, const struct th_json *list,
+				struct thole_agent *agent, struct thole_error *err);
 
 /* ---- call.c ---- */
 

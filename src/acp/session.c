@@ -37,13 +37,16 @@ static struct acp_session *open_one(struct acp *a, const struct th_rpc *m,
 	return s;
 }
 
+static int error_of(const struct thole_error *err)
+{
+	return err->code == THOLE_ENOENT   ? NOT_FOUND
+	       : err->code == THOLE_EUSAGE ? TH_RPC_EPARAMS
+					   : TH_RPC_EINTERNAL;
+}
+
 static void fail(struct acp *a, const struct th_rpc *m, const struct thole_error *err)
 {
-	int code = err->code == THOLE_ENOENT   ? NOT_FOUND
-		   : err->code == THOLE_EUSAGE ? TH_RPC_EPARAMS
-					       : TH_RPC_EINTERNAL;
-
-	th_acp_error(a, m->id, code, err->text);
+	th_acp_error(a, m->id, error_of(err), err->text);
 }
 
 static char *copy(struct th_str text)
@@ -146,14 +149,6 @@ static struct acp_session *adopt(struct acp *a, struct thole_session *session, c
 	return s;
 }
 
-static void say_no_servers(const struct th_json *params)
-{
-	if (th_json_count(th_json_get(params, "mcpServers")) > 0)
-		(void)th_cli_die(0,
-				 "the editor's MCP servers are not started: an agent's tools are "
-				 "those of its file");
-}
-
 void th_acp_new(struct acp *a, const struct th_rpc *m, const struct th_json *params)
 {
 	char *cwd = copy(th_json_get_str(params, "cwd"));
@@ -169,11 +164,12 @@ void th_acp_new(struct acp *a, const struct th_rpc *m, const struct th_json *par
 		free(cwd);
 		return;
 	}
-	say_no_servers(params);
 	th_jw_object(&w);
 	th_jw_kstr(&w, "acp_cwd", th_str_of(cwd));
 	th_jw_object_end(&w);
 	code = th_acp_agent(a, cwd, &agent, &err);
+	if (!code)
+		code = th_acp_servers(a, th_json_get(params, "mcpServers"), agent, &err);
 	if (!code)
 		code = thole_session_new_with(a->rt, agent,
 					      (const char *[]){ "metadata", metadata.ptr, NULL },
@@ -196,8 +192,26 @@ void th_acp_new(struct acp *a, const struct th_rpc *m, const struct th_json *par
 
 static int show_line(void *ctx, const char *line, size_t len)
 {
-	th_acp_event(ctx, th_str_n(line, len));
+	struct acp_session *s = ctx;
+
+	s->replay = true;
+	th_acp_event(s, th_str_n(line, len));
+	s->replay = false;
 	return 0;
+}
+
+static void on_shown(void *ctx, int code, const struct thole_error *err)
+{
+	struct acp_session *s = ctx;
+	char *id = s->loading;
+
+	s->loading = NULL;
+	s->reading = NULL;
+	if (code)
+		th_acp_error(s->acp, th_str_of(id), error_of(err), err->text);
+	else
+		th_acp_result(s->acp, th_str_of(id), TH_STR("{}"));
+	free(id);
 }
 
 static void take_up(struct acp *a, const struct th_rpc *m, const struct th_json *params, bool show)
@@ -209,24 +223,28 @@ static void take_up(struct acp *a, const struct th_rpc *m, const struct th_json 
 	struct thole_error err = { 0 };
 	int code = 0;
 
-	if (!check_cwd(a, m, cwd) || (!s && !has_room(a, m))) {
+	if (s && s->loading)
+		th_acp_error(a, m->id, TH_RPC_EREQUEST, "its history is being shown");
+	if ((s && s->loading) || !check_cwd(a, m, cwd) || (!s && !has_room(a, m))) {
 		free(name);
 		free(cwd);
 		return;
 	}
-	say_no_servers(params);
 	if (!s) {
-		code = thole_session_open(a->rt, NULL, name, &session, &err);
+		/* Those that it began with; what is new of them are their tokens. */
+		code = th_acp_servers(a, th_json_get(params, "mcpServers"), NULL, &err);
+		if (!code)
+			code = thole_session_open(a->rt, NULL, name, &session, &err);
 		s = code ? NULL : adopt(a, session, cwd);
 	}
 	if (s && show) {
-		s->replay = true;
-		code = thole_runtime_log(a->rt, s->id, 1, show_line, s, &err);
-		s->replay = false;
+		code = thole_runtime_log_start(a->rt, s->id, 1, show_line, on_shown, s, &s->reading,
+					       &err);
+		s->loading = code ? NULL : copy(m->id); /* answered when all was shown */
 	}
 	if (code)
 		fail(a, m, &err);
-	else
+	else if (!show)
 		th_acp_result(a, m->id, TH_STR("{}"));
 	free(name);
 	free(cwd);
@@ -432,8 +450,10 @@ void th_acp_prompt(struct acp *a, const struct th_rpc *m, const struct th_json *
 
 	if (!s)
 		return;
-	if (s->prompt) {
-		th_acp_error(a, m->id, TH_RPC_EREQUEST, "the prompt before is not over yet");
+	if (s->prompt || s->loading) {
+		th_acp_error(a, m->id, TH_RPC_EREQUEST,
+			     s->prompt ? "the prompt before is not over yet"
+				       : "its history is being shown");
 		return;
 	}
 	if (!read_prompt(&p, th_json_get(params, "prompt"))) {

@@ -58,6 +58,56 @@ static void chunk(struct acp_session *s, const char *kind, struct th_str text)
 	end(&u);
 }
 
+static int on_blob(void *ctx, const void *bytes, size_t size)
+{
+	th_buf_add_mem(ctx, bytes, size);
+	return 0;
+}
+
+/* A picture; one that is too large, or not to be had, by its name. */
+static void put_image(struct th_jw *w, struct th_str type, struct th_str base64)
+{
+	th_jw_object(w);
+	th_jw_kstr(w, "type", TH_STR("image"));
+	th_jw_kstr(w, "mimeType", type);
+	th_jw_kstr(w, "data", base64);
+	th_jw_object_end(w);
+}
+
+static void put_picture(struct acp_session *s, const struct th_json *part, struct th_jw *w)
+{
+	struct th_buf bytes TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ACP_PICTURE_MAX);
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_ACP_PICTURE_MAX);
+	struct th_str hash = th_json_get_str(part, "blob");
+	char name[TH_SHA256_HEX_SIZE + 1] = "";
+
+	if (hash.len == TH_SHA256_HEX_SIZE)
+		memcpy(name, hash.ptr, hash.len);
+	if (thole_runtime_blob(s->acp->rt, name, 0, 0, on_blob, &bytes, NULL, NULL) ||
+	    bytes.failed) {
+		th_buf_printf(&text, "[picture %.12s]", name);
+		put_text(w, th_buf_str(&text));
+		return;
+	}
+	th_base64_encode(&text, bytes.ptr, bytes.len);
+	put_image(w, th_json_get_str(part, "media_type"), th_buf_str(&text));
+}
+
+/* A picture of a prompt, which the log has as it came.  False: it is none. */
+static bool put_prompt_picture(const struct th_json *part, struct th_jw *w)
+{
+	struct th_str type = th_json_get_str(part, "image_url");
+	struct th_str rest = th_str_sub(type, 5, type.len);
+
+	if (!th_str_starts(type, TH_STR("data:")))
+		return false;
+	type = th_str_split(&rest, ';');
+	if (!th_str_starts(rest, TH_STR("base64,")))
+		return false;
+	put_image(w, type, th_str_sub(rest, 7, rest.len));
+	return true;
+}
+
 /* ---- messages ---- */
 
 /* The texts of a list of parts, or a text. */
@@ -99,11 +149,26 @@ static void show_items(struct acp_session *s, const struct th_json *items)
 static void show_message(struct acp_session *s, const struct th_json *content)
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ACP_MESSAGE_MAX);
+	struct th_json_iter it = th_json_iter(content);
 
 	if (!s->replay)
 		return;
 	add_parts(content, &text);
 	chunk(s, "user_message_chunk", th_buf_str(&text));
+	while (th_json_is_array(content) && th_json_next(&it)) {
+		bool blob = th_json_get_str(it.val, "blob").len > 0;
+		struct update u;
+
+		if (!blob && !th_json_get_str(it.val, "image_url").len)
+			continue;
+		begin(&u, s, "user_message_chunk");
+		th_jw_name(&u.w, TH_STR("content"));
+		if (blob)
+			put_picture(s, it.val, &u.w);
+		else if (!put_prompt_picture(it.val, &u.w))
+			put_text(&u.w, TH_STR("[picture]"));
+		end(&u);
+	}
 }
 
 static void show_added(struct acp_session *s, const struct th_json *items)
@@ -136,36 +201,6 @@ static void show_intent(struct acp_session *s, const struct th_json *data)
 	th_jw_kstr(&u.w, "toolCallId", th_json_get_str(data, "call_id"));
 	th_jw_kstr(&u.w, "status", TH_STR("in_progress"));
 	end(&u);
-}
-
-static int on_blob(void *ctx, const void *bytes, size_t size)
-{
-	th_buf_add_mem(ctx, bytes, size);
-	return 0;
-}
-
-/* A picture of a result.  In a history that is shown again only its name: the log is being read. */
-static void put_picture(struct acp_session *s, const struct th_json *part, struct th_jw *w)
-{
-	struct th_buf bytes TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ACP_PICTURE_MAX);
-	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_ACP_PICTURE_MAX);
-	struct th_str hash = th_json_get_str(part, "blob");
-	char name[TH_SHA256_HEX_SIZE + 1] = "";
-
-	if (hash.len == TH_SHA256_HEX_SIZE)
-		memcpy(name, hash.ptr, hash.len);
-	if (s->replay || thole_runtime_blob(s->acp->rt, name, 0, 0, on_blob, &bytes, NULL, NULL) ||
-	    bytes.failed) {
-		th_buf_printf(&text, "[picture %.12s]", name);
-		put_text(w, th_buf_str(&text));
-		return;
-	}
-	th_base64_encode(&text, bytes.ptr, bytes.len);
-	th_jw_object(w);
-	th_jw_kstr(w, "type", TH_STR("image"));
-	th_jw_kstr(w, "mimeType", th_json_get_str(part, "media_type"));
-	th_jw_kstr(w, "data", th_buf_str(&text));
-	th_jw_object_end(w);
 }
 
 static void put_part(struct acp_session *s, const struct th_json *part, struct th_jw *w)

@@ -4,6 +4,8 @@
 import base64
 import contextlib
 import json
+import pathlib
+import shutil
 import signal
 import struct
 import zlib
@@ -32,6 +34,7 @@ class Editor:
         self.test = test
         self.process = test.start("acp", *args, stdin=-1, **more)
         self.last, self.updates, self.asked, self.choose = 0, [], [], None
+        self.forms, self.fill = [], None
 
     def send(self, **message):
         self.process.stdin.write((json.dumps(dict(message, jsonrpc="2.0")) + "\n").encode())
@@ -61,6 +64,9 @@ class Editor:
                     self.send(id=m["id"], result={"outcome": choice})
                 elif until:
                     return m
+            elif m.get("method") == "elicitation/create":
+                self.forms.append(m["params"])
+                self.send(id=m["id"], result=self.fill(m["params"]))
             else:
                 self.test.assertEqual(m["id"], number)
                 return m
@@ -102,9 +108,9 @@ class Acp(house.House):
             self.assertEqual(self.editor.end(), (0, b"", ""))
         super().tearDown()
 
-    def edit(self, *args):
+    def edit(self, *args, **can):
         self.editor = Editor(self, *args)
-        first = self.editor.good("initialize", protocolVersion=1, clientCapabilities={})
+        first = self.editor.good("initialize", protocolVersion=1, clientCapabilities=can)
         self.assertEqual((first["protocolVersion"], first["agentCapabilities"]["loadSession"]), (1, True))
         return self.editor
 
@@ -176,6 +182,64 @@ class Acp(house.House):
         calls = [u["toolCallId"] for u in editor.updates if u["sessionUpdate"] == "tool_call"]
         self.assertEqual([a["toolCall"]["toolCallId"] for a in editor.asked], calls)
         self.assertEqual([u["status"] for u in editor.updates if u["sessionUpdate"] == "tool_call_update"], ["in_progress", "completed", "failed"])
+
+    def asking(self, question, *answers, **can):
+        """An editor of an agent that asks, once for each answer; what the agent was told."""
+        config = self.folder / "config" / "thole" / "config.yaml"
+        config.write_text("executor_linger_s: 20\ntools: [ask]\n")
+        self.serve(*[[{"function_call": {"name": "ask", "arguments": question}}] for _ in answers], [{"text": "So."}])
+        editor, answers = self.edit(**can), list(answers)
+        editor.choose = lambda asked: {"outcome": "selected", "optionId": answers.pop(0)}
+        editor.fill = lambda form: answers.pop(0)
+        name = self.new()
+        self.assertEqual(editor.prompt(name, "go"), "end_turn")
+        return [(e["data"]["status"], e["data"]["output"]) for e in self.events(name) if e["kind"] == "outcome"]
+
+    def test_a_question_as_choices(self):
+        told = self.asking({"question": "Which colour?", "options": ["red", "blue"]}, "1", "no")
+        self.assertEqual(told[0], ("done", "blue"))
+        self.assertEqual(told[1][0], "refused")
+        asked = self.editor.asked[0]
+        self.assertIn("Which colour?", asked["toolCall"]["title"])
+        self.assertEqual([(o["name"], o["kind"]) for o in asked["options"]], [("red", "allow_once"), ("blue", "allow_once"), ("Give no answer", "reject_once")])
+
+    def test_a_question_without_options(self):
+        told = self.asking({"question": "Why?"}, "once")
+        self.assertIn("gave no answer", told[0][1])
+        self.assertEqual([o["optionId"] for o in self.editor.asked[0]["options"]], ["once", "no"])
+
+    def test_a_question_as_a_form(self):
+        told = self.asking({"question": "Which?", "options": ["red"]}, {"action": "accept", "content": {"answer": "red"}},
+                           {"action": "accept", "content": {"answer": "red", "other": "green"}}, {"action": "decline"}, elicitation={"form": {}})
+        self.assertEqual((told[0], told[1], told[2][0]), (("done", "red"), ("done", "green"), "refused"))
+        form = self.editor.forms[0]
+        self.assertEqual((form["mode"], form["message"], form["requestedSchema"]["properties"]["answer"]["enum"]), ("form", "Which?", ["red"]))
+        self.assertEqual(self.editor.asked, [])
+
+    def test_a_choice_that_was_not_offered(self):
+        config = self.folder / "config" / "thole" / "config.yaml"
+        config.write_text("executor_linger_s: 20\ntools: [ask]\n")
+        self.serve([{"function_call": {"name": "ask", "arguments": {"question": "Which?", "options": ["red"]}}}])
+        editor = self.edit()
+        for choice in ("1", "once", "always"):
+            editor.choose = lambda asked, choice=choice: {"outcome": "selected", "optionId": choice}
+            self.assertEqual(editor.prompt(self.new(), "go"), "cancelled")
+
+    def test_servers_of_the_editor(self):
+        shutil.copy(pathlib.Path(__file__).with_name("mcp_server.py"), self.work / "server.py")
+        self.serve([{"function_call": {"name": "my_tests_add", "arguments": {"a": 2, "b": 3}}}], [{"text": "Five."}])
+        editor = self.edit()
+        name = editor.good("session/new", cwd=str(self.work), mcpServers=[
+            {"name": "my tests", "command": "python3", "args": ["server.py"], "env": []},
+            {"name": "secretive", "command": "/bin/true", "args": [], "env": [{"name": "KEY", "value": "do-not-log-me"}]},
+            {"type": "sse", "name": "old", "url": "https://example.org/", "headers": []}])["sessionId"]
+        self.assertEqual(editor.prompt(name, "Add."), "end_turn")
+        self.assertEqual(editor.said(), "Five.")
+        self.assertIn("5", json.dumps([u for u in editor.updates if u["sessionUpdate"] == "tool_call_update"][-1]["content"]))
+        self.assertNotIn("do-not-log-me", self.good("log", name, "--json").out)
+        code, _, err = editor.end()
+        self.assertEqual((code, err.count("is left out"), "secretive" in err, "old" in err), (0, 2, True, True), err)
+        self.editor = None
 
     def test_approved_for_good(self):
         self.serve(shell("echo a >> made"), shell("echo b >> made"), [{"text": "Over."}])
@@ -282,6 +346,9 @@ class Acp(house.House):
                   {"type": "resource_link", "name": "a.c", "uri": "file:///a.c"},
                   {"type": "resource", "resource": {"uri": "file:///b.c", "text": "int b;"}}]
         self.assertEqual(editor.good("session/prompt", sessionId=name, prompt=blocks)["stopReason"], "end_turn")
+        editor.good("session/load", sessionId=name, cwd=str(self.work), mcpServers=[])
+        shown = [u["content"] for u in editor.updates if u["sessionUpdate"] == "user_message_chunk"]
+        self.assertEqual([c for c in shown if c["type"] == "image"], [{"type": "image", "mimeType": "image/png", "data": picture()}])
         log = self.good("log", name, "--json").out
         for part in ("Look:", "[a.c](file:///a.c)", "int b;", "image"):
             self.assertIn(part, log)
