@@ -65,6 +65,8 @@ class Egress(house.House):
         self.assertNotIn("Proxy-Connection", self.server.asked[0]["headers"])
         rows = self.network()
         self.assertEqual({r["decision"] for r in rows}, {"allowed"})
+        # The last bytes of a connection may come with the outcome behind that which counted it.
+        rows = [r for r in rows if r["connections"]]
         self.assertEqual([r["kind"] for r in rows[:3]], ["http", "tunnel", "socks"])
         self.assertEqual((rows[3]["host"], rows[3]["port"], rows[3]["connections"]), ("good.example", 80, 2))
         self.assertGreater(rows[3]["bytes_down"], 3000000)
