@@ -113,6 +113,7 @@
 #define TH_COMPACT_TASK_PERCENT 50         /* of what a model takes, for the task's own words */
 #define TH_RESULT_SHOWN_MIN 1024           /* bytes of a result that a model is shown at least, */
 #define TH_RESULT_SHOWN_DEFAULT (48 * TH_KIB) /* and where the agent file does not say */
+#define TH_LOG_SHORT_MAX 128                  /* events: more of a log are read beside the loop */
 #define TH_VIEW_LOG_MIN 500                   /* events: a shorter log is read again instead */
 #define TH_CONTEXT_CUTS_MAX 4                 /* times that a history is shortened for one answer */
 #define TH_HOSTS_SAID_MAX 64     /* hosts that a person allowed or refused in one session */

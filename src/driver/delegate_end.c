@@ -18,6 +18,21 @@ struct ending {
 	bool failed;
 };
 
+static void ending_init(struct ending *e)
+{
+	*e = (struct ending){ 0 };
+	th_buf_init(&e->text, TH_ANSWER_MAX);
+	th_buf_init(&e->class, TH_KIB);
+	th_buf_init(&e->last, TH_ANSWER_MAX);
+}
+
+static void ending_deinit(struct ending *e)
+{
+	th_buf_deinit(&e->text);
+	th_buf_deinit(&e->class);
+	th_buf_deinit(&e->last);
+}
+
 static void take_last(struct th_buf *last, struct th_str text)
 {
 	if (!text.len)
@@ -67,31 +82,25 @@ static enum th_code read_event(void *ctx, const struct th_event *ev, const struc
 	return TH_OK;
 }
 
-/* What its log says beside what its fold does. */
+/* What its log says beside what its fold does: from its end back to where something was said. */
 static void read_log(struct th_live *child, struct ending *e)
 {
 	struct th_driver *d = child->driver;
 	struct th_err err;
 
-	/* What cannot be read leaves the end as the fold has it. */
-	if (d->world.ops->read(d->world.ctx, th_str_of(child->id), 1, child->durable_seq,
-			       read_event, e, &err))
-		th_buf_clear(&e->last);
-}
+	for (uint64_t from, to = child->durable_seq; to > 0 && !e->last.len; to = from - 1) {
+		struct ending piece TH_CLEANUP(ending_deinit) = { 0 };
 
-static void ending_init(struct ending *e)
-{
-	*e = (struct ending){ 0 };
-	th_buf_init(&e->text, TH_ANSWER_MAX);
-	th_buf_init(&e->class, TH_KIB);
-	th_buf_init(&e->last, TH_ANSWER_MAX);
-}
-
-static void ending_deinit(struct ending *e)
-{
-	th_buf_deinit(&e->text);
-	th_buf_deinit(&e->class);
-	th_buf_deinit(&e->last);
+		from = to > TH_LOG_SHORT_MAX ? to - TH_LOG_SHORT_MAX + 1 : 1;
+		ending_init(&piece);
+		/* What cannot be read leaves the end as the fold has it. */
+		if (d->world.ops->read(d->world.ctx, th_str_of(child->id), from, to, read_event,
+				       &piece, &err))
+			return;
+		take_last(&e->last, th_buf_str(&piece.last));
+		if (!e->class.len)
+			take_last(&e->class, th_buf_str(&piece.class));
+	}
 }
 
 void th_delegation_last(struct th_live *child, struct th_buf *last)

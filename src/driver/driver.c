@@ -22,6 +22,7 @@
 #include "live/queue.h"
 #include "live/side_request.h"
 #include "turns/current_agent.h"
+#include "turns/log_ahead.h"
 #include "turns/team.h"
 
 /* ---- what the log tells ---- */
@@ -31,8 +32,7 @@ static void retire_history(struct th_live *l)
 {
 	if (!l->speaking->input_filter.len && !l->speaking->history_items && !l->fold.joined)
 		return;
-	l->history = th_history_free(l->history);
-	l->history_due = true;
+	th_live_history_retire(l);
 }
 
 static bool has_compaction(struct th_str items)
@@ -60,10 +60,8 @@ static enum th_code on_appended(struct th_live *l, const struct th_parsed *parse
 		l->provider_compacted = has_compaction(parsed->items);
 	if (!code && kind == TH_EV_MCP_TOOLS)
 		code = th_live_tools_listed(l, parsed->data, err);
-	if (!code && l->fold.rewritten_seq == seq) {
-		l->history = th_history_free(l->history);
-		l->history_due = true;
-	}
+	if (!code && l->fold.rewritten_seq == seq)
+		th_live_history_retire(l);
 	if (!code && (kind == TH_EV_MODEL_REQUESTED || l->fold.task_seq == seq))
 		retire_history(l);
 	if (l->pending_callbacks && th_session_rests(&l->fold) && l->fold.state != TH_STATE_WAITING)
@@ -97,6 +95,7 @@ struct th_driver *th_driver_new(const struct th_world *world, struct th_str buil
 	d->world = *world;
 	d->log_ops = &log_ops;
 	d->effects = th_effect_rows;
+	d->log_short = TH_LOG_SHORT_MAX;
 	th_buf_init_try(&d->event_data, TH_EVENT_DATA_MAX);
 	return th_copy_text(build, &d->build) ? d : th_driver_free(d);
 }
@@ -210,6 +209,7 @@ void th_driver_close(struct th_driver *d, struct th_handle h)
 	if (!l)
 		return;
 	th_live_delegates_close(l);
+	th_live_ahead_free(l);
 	th_live_model_cancel(l, false);
 	th_live_ending_free(l);
 	if (l->dirty && l->pending.count > 0)

@@ -18,6 +18,7 @@
 #include "live/pending_callback.h"
 #include "session_tools/mcp_tools.h"
 #include "turns/current_agent.h"
+#include "turns/log_ahead.h"
 #include "turns/provider_state.h"
 #include "turns/view.h"
 
@@ -99,6 +100,7 @@ void th_live_free(struct th_live *l)
 	th_live_programs_free(l);
 	th_live_analyses_free(l);
 	th_live_mcp_free(l);
+	th_live_ahead_free(l);
 	th_live_view_free(l);
 	th_buf_deinit(&l->instructions);
 	th_buf_deinit(&l->told);

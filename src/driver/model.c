@@ -29,6 +29,8 @@
 #include "turns/agent_code.h"
 #include "turns/condense.h"
 #include "turns/current_agent.h"
+#include "turns/history_make.h"
+#include "turns/log_ahead.h"
 #include "turns/provider_state.h"
 #include "turns/team.h"
 #include "turns/transcript.h"
@@ -87,6 +89,8 @@ static bool history_read(struct th_live *l)
 {
 	struct th_err err = { 0 };
 
+	if (!th_live_history_rewritten(l) && !th_live_history_here(l, TH_DO_REQUEST, 0))
+		return false;
 	if (!th_live_history(l, &err))
 		return true;
 	th_live_lose(l, &err);
@@ -321,6 +325,8 @@ void th_live_model_call(struct th_live *l)
 
 	if (l->fold.phase != TH_TURN_REQUESTED || l->flight)
 		return;
+	if (l->history_due && !th_live_history_here(l, TH_DO_MODEL_CALL, l->fold.request_seq))
+		return;
 	if (l->history_due && th_live_history_make(l, &err)) {
 		th_live_lose(l, &err);
 		return;
@@ -337,6 +343,7 @@ void th_live_model_call(struct th_live *l)
 		code = th_live_fetch(l, on_delta, &err);
 	else
 		code = body_build(l, f, &err);
+	th_live_items_used(l);
 	if (!code && !l->fold.started.len) {
 		f->decoder = profile->wire->decoder_new(profile, on_delta, l);
 		call = (struct th_model_call){

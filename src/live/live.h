@@ -58,6 +58,7 @@ struct th_ground_cache;
 struct th_side_request;     /* side_request.h */
 struct th_summarizing;      /* condense.h */
 struct th_view;             /* view.h */
+struct th_log_ahead;        /* log_ahead.h */
 struct th_judging;          /* judge.h */
 struct th_side_question;    /* ask.h */
 struct th_quarantined;      /* quarantine.h */
@@ -113,6 +114,7 @@ struct th_live {
 	bool pictures_due;                  /* the request waits for pictures of its history, */
 	uint64_t pictures_seq;              /* which were asked for; 0: none ever were */
 	struct th_view *view;               /* view.h; NULL: the log is read */
+	struct th_log_ahead *ahead;         /* log_ahead.h; NULL: nothing is read beside the loop */
 	struct th_summarizing *summarizing; /* condense.h; NULL: no summary is awaited */
 	struct th_judging *judging;         /* judge.h; NULL: no verdict is awaited */
 	struct th_side_question *asking;    /* ask.h; NULL: nobody asks anything */
@@ -198,6 +200,8 @@ struct th_driver {
 	struct th_live *dirty, *dirty_last;
 	const struct th_log_ops *log_ops;    /* log.h */
 	const struct th_effect_row *effects; /* by kind; queue.h */
+	uint64_t log_short;  /* events; a longer part of a log is read beside the loop */
+	uint64_t logs_asked; /* how many were; their tickets */
 	bool flush_asked, untold;
 	size_t commits; /* transactions under way */
 	struct th_blob_text *texts;

@@ -24,6 +24,7 @@ enum th_ticket_kind {
 	TH_TICKET_SERVER,         /* the list of an MCP server's tools; those of the session */
 	TH_TICKET_HOOK,           /* a hook that is a program; its event */
 	TH_TICKET_ANALYSER,       /* a question to an analyser; the questions of the session */
+	TH_TICKET_LOG,            /* a log that is read beside the loop; those of the driver */
 	TH_TICKET_PERSON,         /* what a person does; its event, or the looks of the session */
 };
 
@@ -86,6 +87,13 @@ struct th_world_ops {
 	enum th_code (*read)(void *ctx, struct th_str session_id, uint64_t from, uint64_t to,
 			     th_event_fn *fn, void *fn_ctx, struct th_err *err);
 
+	/* Reads the log of the ticket's session beside the loop: the events that
+	 * th_driver_log_wants names go to th_driver_log_take, and then th_driver_log_next is
+	 * called, until nothing is wanted; in the end th_driver_log_end, once.  None of these
+	 * comes before this returns.  NULL, or an error: `read` is called instead. */
+	enum th_code (*log_ask)(void *ctx, struct th_ticket t, struct th_err *err);
+	void (*log_cancel)(void *ctx, struct th_ticket t); /* none of these comes any more */
+
 	/* Calls th_driver_model_data for each piece, then th_driver_model_done once.  An error
 	 * counts as a failed connection. */
 	enum th_code (*model_call)(void *ctx, struct th_ticket t, const struct th_model_call *call,
@@ -137,5 +145,17 @@ struct th_world {
 struct th_driver;
 /* What flush_soon asked for: all that waits becomes one transaction. */
 void th_driver_flush(struct th_driver *d);
+/* A log that is read beside the loop (log_ask); what cannot be taken ends it, with that error.
+ * False: nothing more is wanted. */
+bool th_driver_log_wants(const struct th_driver *d, struct th_ticket t, uint64_t *ret_from,
+			 uint64_t *ret_to);
+TH_NODISCARD enum th_code th_driver_log_take(struct th_driver *d, struct th_ticket t,
+					     const struct th_event *ev,
+					     const struct th_digest *digest, struct th_err *err);
+TH_NODISCARD enum th_code th_driver_log_next(struct th_driver *d, struct th_ticket t,
+					     struct th_err *err);
+void th_driver_log_end(struct th_driver *d, struct th_ticket t, const struct th_err *err);
+/* Instead of TH_LOG_SHORT_MAX; for worlds whose logs are short. */
+void th_driver_log_short(struct th_driver *d, uint64_t events);
 
 #endif

@@ -68,6 +68,7 @@ struct th_runtime_session {
 	struct th_start *start;  /* how one with a long log was begun; NULL: no more is known */
 	struct th_lease *asking; /* for its lease; NULL: not now */
 	struct th_runtime_opening *opening; /* its log is being read; NULL: it is not */
+	struct th_runtime_log *log;         /* the same of an open one; NULL: it is not */
 	struct th_observer observer;        /* the driver's: the caller's, or ours in front of it */
 	struct th_observer watcher;         /* the caller's, where traces are sent */
 	th_ready_fn *ready;
@@ -234,6 +235,9 @@ TH_NODISCARD enum th_code th_runtime_open_begin(struct th_runtime_session *s,
 						th_session_config_fn *fit, th_opened_fn *opened,
 						struct th_err *err);
 void th_runtime_open_drop(struct th_runtime_session *s); /* gives it up */
+enum th_code th_world_log_ask(void *ctx, struct th_ticket t, struct th_err *err);
+void th_world_log_cancel(void *ctx, struct th_ticket t);
+void th_runtime_log_drop(struct th_runtime_session *s);
 
 /* sessions.c */
 struct th_runtime_session *th_runtime_session_new(struct th_runtime *rt);

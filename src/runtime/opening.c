@@ -1,176 +1,82 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * opening.c - stored sessions with a long log are opened a piece at a time: the
- * log is read beside the loop, and other sessions have their turns in between.
+ * opening.c - logs that are read a piece at a time beside the loop: of stored sessions
+ * that are opened, and of open ones whose driver wants to read theirs (world.h: log_ask).
  */
 #include <stdlib.h>
 
 #include "runtime/internal.h"
+#include "runtime/log_feed.h"
+
+/* ---- a session is opened ---- */
 
 struct th_runtime_opening {
-	struct th_read job;
-	struct th_runtime_session *session; /* NULL: it was given up */
-	struct th_opening *opening;         /* the driver's */
+	struct th_runtime_session *session;
+	struct th_opening *opening; /* the driver's */
 	th_opened_fn *opened;
-	struct th_deferred step;
-	bool asked; /* the reader has the job */
-	/* The thread's while the reader has the job: a piece of the log. */
-	struct th_log_read log;
-	struct th_arena memory;
-	size_t at, id_len;
-	struct th_event events[TH_READ_PIECE_EVENTS];
-	struct th_digest digests[TH_READ_PIECE_EVENTS];
-	char id[TH_SESSION_ID_MAX];
+	struct th_log_feed *feed;
 };
 
-static void opening_free(struct th_runtime_opening *o)
+static bool opening_wants(void *ctx, uint64_t *ret_from, uint64_t *ret_to)
 {
-	th_arena_deinit(&o->memory);
-	free(o);
+	const struct th_runtime_opening *o = ctx;
+
+	return th_driver_open_wants(o->opening, ret_from, ret_to);
 }
 
-/* ---- on the thread ---- */
-
-static enum th_code take(void *ctx, const struct th_event *ev, const struct th_digest *digest,
-			 struct th_err *err)
+static enum th_code opening_take(void *ctx, const struct th_event *ev,
+				 const struct th_digest *digest, struct th_err *err)
 {
 	struct th_runtime_opening *o = ctx;
-	struct th_event *copy = &o->events[o->log.count];
 
-	*copy = *ev;
-	copy->call = th_arena_str(&o->memory, ev->call);
-	copy->data = th_arena_str(&o->memory, ev->data);
-	copy->build = th_arena_str(&o->memory, ev->build);
-	if (!copy->call.ptr || !copy->data.ptr || !copy->build.ptr)
-		return th_fail_memory(err);
-	o->digests[o->log.count] = *digest;
-	o->log.bytes += ev->data.len;
-	return TH_OK;
+	return th_driver_open_take(o->opening, ev, digest, err);
 }
 
-static enum th_code run(struct th_read *job, struct th_store *store, struct th_err *err)
+static enum th_code opening_next(void *ctx, struct th_err *err)
 {
-	struct th_runtime_opening *o = TH_CONTAINER_OF(job, struct th_runtime_opening, job);
+	struct th_runtime_opening *o = ctx;
 
-	th_arena_reset(&o->memory);
-	return th_log_read_next(&o->log, store, th_str_n(o->id, o->id_len), err);
+	return th_driver_open_next(o->opening, err);
 }
 
-/* ---- on the loop ---- */
-
-static void fail(struct th_runtime_opening *o, const struct th_err *err)
+static void opening_over(void *ctx, const struct th_err *err)
 {
+	struct th_runtime_opening *o = ctx;
 	struct th_runtime_session *s = o->session;
 	th_opened_fn *opened = o->opened;
 
-	th_driver_open_drop(o->opening);
+	if (err)
+		th_driver_open_drop(o->opening);
+	else
+		s->handle = th_driver_open_end(o->opening);
 	s->opening = NULL;
-	opening_free(o);
+	free(o);
 	opened(s, err);
 }
 
-/* Asks for the next piece, if there is one: o->asked. */
-static enum th_code ask(struct th_runtime_opening *o, struct th_err *err)
-{
-	enum th_code code = TH_OK;
-	uint64_t from, to;
-
-	while (o->log.over && !code && th_driver_open_wants(o->opening, &from, &to)) {
-		o->log.next = from;
-		o->log.to = to;
-		o->log.over = from > to; /* nothing is to be read in between */
-		if (o->log.over)
-			code = th_driver_open_next(o->opening, err);
-	}
-	if (code || o->log.over)
-		return code;
-	code = th_reader_ask(o->session->rt->reader, &o->job, err);
-	o->asked = !code;
-	return code;
-}
-
-static void go_on(struct th_runtime_opening *o)
-{
-	struct th_runtime_session *s = o->session;
-	th_opened_fn *opened = o->opened;
-	struct th_err err = { 0 };
-	enum th_code code = ask(o, &err);
-
-	if (!code && !o->asked) {
-		s->handle = th_driver_open_end(o->opening);
-		s->opening = NULL;
-		opening_free(o);
-		opened(s, NULL);
-		return;
-	}
-	if (code)
-		fail(o, &err);
-}
-
-/* Some events of the piece: a pass of the loop is short. */
-static void on_step(void *ctx)
-{
-	struct th_runtime_opening *o = ctx;
-	struct th_err err = { 0 };
-	enum th_code code = TH_OK;
-
-	for (size_t i = 0; i < TH_OPEN_PASS_EVENTS && o->at < o->log.count && !code; i++, o->at++)
-		code = th_driver_open_take(o->opening, &o->events[o->at], &o->digests[o->at], &err);
-	if (!code && o->at < o->log.count) {
-		th_loop_defer(o->session->rt->loop, &o->step);
-		return;
-	}
-	if (!code && o->log.over)
-		code = th_driver_open_next(o->opening, &err);
-	if (code)
-		fail(o, &err);
-	else
-		go_on(o);
-}
-
-static void on_done(struct th_read *job, enum th_code code, const struct th_err *err)
-{
-	struct th_runtime_opening *o = TH_CONTAINER_OF(job, struct th_runtime_opening, job);
-
-	o->asked = false;
-	if (code) {
-		fail(o, err);
-		return;
-	}
-	o->at = 0;
-	on_step(o);
-}
-
-static void on_drop(struct th_read *job)
-{
-	struct th_runtime_opening *o = TH_CONTAINER_OF(job, struct th_runtime_opening, job);
-
-	opening_free(o); /* the session is gone, and the driver's part with it */
-}
+static const struct th_log_taker opening_taker = {
+	.wants = opening_wants,
+	.take = opening_take,
+	.next = opening_next,
+	.over = opening_over,
+};
 
 enum th_code th_runtime_open_begin(struct th_runtime_session *s, th_session_config_fn *fit,
 				   th_opened_fn *opened, struct th_err *err)
 {
 	struct th_runtime_opening *o = th_alloc(sizeof(*o));
-	enum th_code code =
-	    th_driver_open_begin(s->rt->driver, &s->row, fit, s, &s->observer, &o->opening, err);
+	enum th_code code;
 
+	*o = (struct th_runtime_opening){ .session = s, .opened = opened };
+	code = th_driver_open_begin(s->rt->driver, &s->row, fit, s, &s->observer, &o->opening, err);
+	if (!code) {
+		code = th_log_feed_begin(s->rt->loop, s->rt->reader, s->id, &opening_taker, o,
+					 &o->feed, err);
+		if (code)
+			th_driver_open_drop(o->opening);
+	}
 	if (code) {
 		free(o);
-		return code;
-	}
-	o->job = (struct th_read){ .run = run, .done = on_done, .drop = on_drop };
-	o->step = (struct th_deferred){ .fn = on_step, .ctx = o };
-	o->session = s;
-	o->opened = opened;
-	th_arena_init_try(&o->memory, TH_READ_PIECE_BYTES + 2 * TH_EVENT_DATA_MAX);
-	o->id_len = s->id.len;
-	memcpy(o->id, s->id.ptr, s->id.len);
-	o->log = (struct th_log_read){ .over = true, .take = take, .ctx = o };
-	code = ask(o, err);
-	if (code) {
-		th_driver_open_drop(o->opening);
-		opening_free(o);
 		return code;
 	}
 	s->opening = o;
@@ -184,11 +90,91 @@ void th_runtime_open_drop(struct th_runtime_session *s)
 	if (!o)
 		return;
 	s->opening = NULL;
-	o->opening = th_driver_open_drop(o->opening);
-	o->session = NULL;
-	th_loop_undefer(s->rt->loop, &o->step);
-	if (o->asked)
-		th_reader_cancel(&o->job);
+	th_log_feed_drop(o->feed);
+	th_driver_open_drop(o->opening);
+	free(o);
+}
+
+/* ---- an open one ---- */
+
+struct th_runtime_log {
+	struct th_runtime_session *session;
+	struct th_ticket ticket;
+	struct th_log_feed *feed;
+};
+
+static bool log_wants(void *ctx, uint64_t *ret_from, uint64_t *ret_to)
+{
+	const struct th_runtime_log *g = ctx;
+
+	return th_driver_log_wants(g->session->rt->driver, g->ticket, ret_from, ret_to);
+}
+
+static enum th_code log_take(void *ctx, const struct th_event *ev, const struct th_digest *digest,
+			     struct th_err *err)
+{
+	const struct th_runtime_log *g = ctx;
+
+	return th_driver_log_take(g->session->rt->driver, g->ticket, ev, digest, err);
+}
+
+static enum th_code log_next(void *ctx, struct th_err *err)
+{
+	const struct th_runtime_log *g = ctx;
+
+	return th_driver_log_next(g->session->rt->driver, g->ticket, err);
+}
+
+static void log_over(void *ctx, const struct th_err *err)
+{
+	struct th_runtime_log *g = ctx;
+	struct th_runtime_session *s = g->session;
+	struct th_ticket t = g->ticket;
+
+	s->log = NULL;
+	free(g);
+	th_driver_log_end(s->rt->driver, t, err);
+}
+
+static const struct th_log_taker log_taker = {
+	.wants = log_wants,
+	.take = log_take,
+	.next = log_next,
+	.over = log_over,
+};
+
+enum th_code th_world_log_ask(void *ctx, struct th_ticket t, struct th_err *err)
+{
+	struct th_runtime_session *s = th_runtime_find(ctx, t.index, t.generation);
+	struct th_runtime_log *g;
+	enum th_code code;
+
+	if (!s)
+		return th_fail(err, TH_ENOENT, "no such session is open");
+	assert(!s->log);
+	g = th_alloc(sizeof(*g));
+	*g = (struct th_runtime_log){ .session = s, .ticket = t };
+	code = th_log_feed_begin(s->rt->loop, s->rt->reader, s->id, &log_taker, g, &g->feed, err);
+	if (code)
+		free(g);
 	else
-		opening_free(o);
+		s->log = g;
+	return code;
+}
+
+void th_runtime_log_drop(struct th_runtime_session *s)
+{
+	if (!s->log)
+		return;
+	th_log_feed_drop(s->log->feed);
+	free(s->log);
+	s->log = NULL;
+}
+
+void th_world_log_cancel(void *ctx, struct th_ticket t)
+{
+	struct th_runtime_session *s = th_runtime_find(ctx, t.index, t.generation);
+
+	if (s && s->log && th_ticket_eq(s->log->ticket, t))
+		th_runtime_log_drop(s);
 }

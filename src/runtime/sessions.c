@@ -27,6 +27,7 @@ void th_runtime_session_free(struct th_runtime_session *s)
 
 	th_runtime_session_effects_drop(s);
 	th_runtime_open_drop(s);
+	th_runtime_log_drop(s);
 	if (s->asking)
 		th_lease_drop(s->asking);
 	if (s->timer.loop)

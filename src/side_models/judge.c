@@ -8,6 +8,7 @@
 #include "live/log.h"
 #include "live/side_request.h"
 #include "turns/history_make.h"
+#include "turns/log_ahead.h"
 #include "turns/team.h"
 
 #define JUDGE_ROOM (256 * TH_KIB) /* of a model that is not known to take less */
@@ -203,6 +204,9 @@ void th_live_judge(struct th_live *l)
 
 	if (l->judging && l->judging->answer_seq == l->fold.answer_seq)
 		return; /* a session that was paused waits for it still */
+	if (other ? !th_live_items_here(l, l->fold.seq, TH_DO_JUDGE, 0)
+		  : !th_live_history_here(l, TH_DO_JUDGE, 0))
+		return;
 	th_live_judge_free(l);
 	j = l->judging = th_alloc(sizeof(*j));
 	*j = (struct th_judging){ .answer_seq = l->fold.answer_seq };
@@ -220,6 +224,7 @@ void th_live_judge(struct th_live *l)
 		a.history = false;
 		a.judge = true;
 		code = put_history(l, &text, &err);
+		th_live_items_used(l);
 	}
 	put_question(l, &text);
 	th_jw_str(&w, th_buf_str(&text));

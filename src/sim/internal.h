@@ -32,6 +32,13 @@ struct th_sim_later {
 	int64_t due_ms;
 };
 
+/* A log that is read beside the loop. */
+struct th_sim_log {
+	struct th_ticket ticket;
+	int64_t due_ms;
+	uint64_t next, to; /* next > to: what is read then is asked for */
+};
+
 struct th_sim_commit {
 	struct th_batch *batch;
 	th_commit_fn *done;
@@ -83,6 +90,8 @@ struct th_sim_runtime {
 	size_t timer_count, local_count;
 	struct th_sim_pending_callback asks[TH_SIM_TIMERS_MAX];
 	size_t ask_count;
+	struct th_sim_log logs[TH_SIM_SESSIONS_MAX];
+	size_t log_count;
 	struct th_ticket old; /* of something that is over */
 	struct th_sim_resident sessions[TH_SIM_SESSIONS_MAX];
 };
@@ -172,6 +181,8 @@ void th_sim_runtime_commit(struct th_sim_runtime *r);
 /* A piece of an answer, or its end. */
 void th_sim_model_step(struct th_sim_runtime *r, struct th_sim_model_call *m);
 void th_sim_local(void *ctx, struct th_driver *d, const struct th_local_call *call);
+/* Some events of a log that is read beside the loop. */
+void th_sim_log_step(struct th_sim_runtime *r, size_t index);
 void th_sim_local_answer(struct th_sim_runtime *r, struct th_ticket t);
 void th_sim_resident_begin(struct th_sim_runtime *r, size_t number);
 void th_sim_resident_end(struct th_sim_runtime *r, size_t number);

@@ -133,6 +133,73 @@ static enum th_code read_log(void *ctx, struct th_str id, uint64_t from, uint64_
 				 err);
 }
 
+static enum th_code log_ask(void *ctx, struct th_ticket t, struct th_err *err)
+{
+	struct th_sim_runtime *r = ctx;
+
+	if (r->dead || r->log_count == TH_COUNT(r->logs) || th_sim_chance(&r->w->random, 20))
+		return th_fail(err, TH_EBUSY, "too much is read");
+	r->logs[r->log_count++] = (struct th_sim_log){ t, th_sim_soon(r->w, 100), 1, 0 };
+	return TH_OK;
+}
+
+static void log_cancel(void *ctx, struct th_ticket t)
+{
+	struct th_sim_runtime *r = ctx;
+
+	for (size_t i = 0; i < r->log_count; i++)
+		if (th_ticket_eq(r->logs[i].ticket, t))
+			r->logs[i--] = r->logs[--r->log_count];
+}
+
+struct log_step {
+	struct th_sim_runtime *r;
+	struct th_ticket ticket;
+};
+
+static enum th_code take_logged(void *ctx, const struct th_event *ev,
+				const struct th_digest *digest, struct th_err *err)
+{
+	const struct log_step *s = ctx;
+
+	return th_driver_log_take(s->r->d, s->ticket, ev, digest, err);
+}
+
+/* The next events of what is wanted, or that it was all. */
+static enum th_code log_read_next(struct th_sim_runtime *r, struct th_sim_log *g,
+				  struct th_err *err)
+{
+	struct th_sim_world *w = r->w;
+	struct log_step s = { r, g->ticket };
+	size_t number = th_sim_task_of_ticket(r, g->ticket);
+	uint64_t some = g->next + th_sim_below(&w->random, 4), to = TH_MIN(g->to, some);
+	enum th_code code = TH_OK;
+
+	assert(number < TH_SIM_SESSIONS_MAX);
+	if (g->next <= g->to)
+		code = th_sim_store_read(w->disk, th_str_of(w->tasks[number].id), g->next, to,
+					 take_logged, &s, err);
+	g->next = to + 1;
+	return code || g->next <= g->to ? code : th_driver_log_next(r->d, g->ticket, err);
+}
+
+void th_sim_log_step(struct th_sim_runtime *r, size_t index)
+{
+	struct th_sim_log *g = &r->logs[index];
+	struct th_ticket ticket = g->ticket;
+	struct th_err err = { 0 };
+	enum th_code code = TH_OK;
+
+	if (g->next <= g->to || th_driver_log_wants(r->d, ticket, &g->next, &g->to)) {
+		code = log_read_next(r, g, &err);
+		g->due_ms = th_sim_soon(r->w, 20);
+		if (!code)
+			return;
+	}
+	log_cancel(r, ticket);
+	th_driver_log_end(r->d, ticket, code ? &err : NULL);
+}
+
 static enum th_code model_call(void *ctx, struct th_ticket t, const struct th_model_call *call,
 			       struct th_err *err)
 {
@@ -306,6 +373,8 @@ static const struct th_world_ops ops = {
 	.commit = commit,
 	.blob = read_blob,
 	.read = read_log,
+	.log_ask = log_ask,
+	.log_cancel = log_cancel,
 	.model_call = model_call,
 	.model_alive = model_alive,
 	.model_cancel = model_cancel,
@@ -463,6 +532,7 @@ struct th_sim_runtime *th_sim_runtime_new(struct th_sim_world *w)
 	r->w = w;
 	r->number = ++w->runtime_numbers;
 	r->d = th_driver_new(&world, TH_STR("sim"));
+	th_driver_log_short(r->d, th_sim_below(&w->random, 30));
 	th_sim_say(w, "runtime %d begins", r->number);
 	return r;
 }

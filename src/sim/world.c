@@ -95,6 +95,7 @@ enum choice_kind {
 	MODEL,
 	TIMER,
 	LOCAL,
+	LOG,
 	CODE,
 	CLIENT,
 	BEGIN,
@@ -175,6 +176,9 @@ static void offer_runtime(struct choices *c, struct th_sim_runtime *r)
 	for (size_t i = 0; i < r->local_count; i++)
 		if (ripe(c, now_ms, r->locals[i].due_ms))
 			offer(c, (struct choice){ LOCAL, r, i, NULL });
+	for (size_t i = 0; i < r->log_count; i++)
+		if (ripe(c, now_ms, r->logs[i].due_ms))
+			offer(c, (struct choice){ LOG, r, i, NULL });
 	for (size_t i = 0; i < r->ask_count; i++)
 		if (ripe(c, now_ms, r->asks[i].due_ms))
 			offer(c, (struct choice){ CODE, r, i, NULL });
@@ -245,6 +249,9 @@ static void perform(struct th_sim_world *w, const struct choice *c)
 	case LOCAL:
 		take_later(r->locals, &r->local_count, c->index, &later);
 		th_sim_local_answer(r, later.ticket);
+		break;
+	case LOG:
+		th_sim_log_step(r, c->index);
 		break;
 	case CODE:
 		th_sim_team_answer(r, c->index);

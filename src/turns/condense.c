@@ -9,6 +9,7 @@
 #include "live/queue.h"
 #include "live/side_request.h"
 #include "transcript/plan.h"
+#include "turns/log_ahead.h"
 #include "turns/team.h"
 
 /* What a model is asked for, or has given. */
@@ -414,6 +415,8 @@ bool th_live_condense(struct th_live *l)
 		return false;
 	if (l->durable_seq < l->fold.seq)
 		return th_live_defer_request(l); /* it reads the log */
+	if (!th_live_items_here(l, l->fold.seq, TH_DO_REQUEST, 0))
+		return true;
 	if (th_live_transcript(l, l->fold.seq, NULL, &transcript, &err))
 		th_live_lose(l, &err);
 	else if (l->fold.too_long)

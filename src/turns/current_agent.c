@@ -4,6 +4,7 @@
  * instructions and output schema, as the next requests need them.
  */
 #include "turns/current_agent.h"
+#include "turns/log_ahead.h"
 
 #include <stdlib.h>
 
@@ -109,10 +110,8 @@ void th_live_turn_to(struct th_live *l, size_t at)
 	l->options.model = l->resolved->model;
 	l->options.image = th_image_size(l->resolved->profile, l->session_config->screen);
 	if (before && (before->profile != l->resolved->profile ||
-		       !th_str_eq(before->model, l->resolved->model))) {
-		l->history = th_history_free(l->history);
-		l->history_due = true;
-	}
+		       !th_str_eq(before->model, l->resolved->model)))
+		th_live_history_retire(l);
 }
 
 static void who_answered(const void *ctx, struct th_str agent, size_t at, struct th_speaker *ret)

@@ -71,6 +71,25 @@ bool th_live_history_rewritten(const struct th_live *l)
 
 /* ---- the history ---- */
 
+/* A request is open: it sees nothing later. */
+static bool is_asked(const struct th_live *l)
+{
+	return l->fold.phase == TH_TURN_REQUESTED;
+}
+
+/* A filter's marks name items of what was sent before it: limited, pruned. */
+static bool has_marks(const struct th_live *l)
+{
+	return is_asked(l) && l->speaking->input_filter.len;
+}
+
+uint64_t th_history_making_items(const struct th_live *l, uint64_t seq)
+{
+	if (!is_asked(l))
+		return seq;
+	return has_marks(l) ? l->fold.asked_seq - 1 : l->fold.asked_seq;
+}
+
 enum th_code th_history_making_begin(struct th_live *l, uint64_t seq, struct th_history_making *m,
 				     struct th_err *err)
 {
@@ -88,11 +107,10 @@ enum th_code th_history_making_begin(struct th_live *l, uint64_t seq, struct th_
 		m->to = seq;
 		return TH_OK;
 	}
-	m->asked = s->phase == TH_TURN_REQUESTED;
+	m->asked = is_asked(l);
 	m->upto = m->asked ? s->asked_seq : seq;
-	/* A filter's marks name items of what was sent before it: limited, pruned. */
-	m->marks_seq = m->asked && l->speaking->input_filter.len ? m->upto : 0;
-	m->to = m->marks_seq ? m->marks_seq - 1 : m->upto;
+	m->marks_seq = has_marks(l) ? m->upto : 0;
+	m->to = th_history_making_items(l, seq);
 	if (th_live_view(l, m->to, &m->transcript, &code, err))
 		m->from = m->to + 1;
 	return code;
@@ -152,6 +170,12 @@ enum th_code th_history_making_next(struct th_history_making *m, struct th_err *
 	}
 	m->from = m->to + 1;
 	return TH_OK;
+}
+
+void th_history_making_more(struct th_history_making *m, uint64_t seq)
+{
+	assert(m->phase == TH_MAKING_REST && m->from > m->to);
+	m->seq = m->to = seq;
 }
 
 struct th_history *th_history_making_end(struct th_history_making *m)

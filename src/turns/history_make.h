@@ -14,6 +14,8 @@
 
 /* The history is something other than the log from its beginning. */
 bool th_live_history_rewritten(const struct th_live *l);
+/* The last event whose items it needs, where it is made of items, of the events up to `seq`. */
+uint64_t th_history_making_items(const struct th_live *l, uint64_t seq);
 /* What the current agent sees of the log up to `upto`, all durable, and of `next`, an event that
  * follows (NULL: none). */
 TH_NODISCARD enum th_code th_live_transcript(struct th_live *l, uint64_t upto,
@@ -44,6 +46,8 @@ enum th_code th_history_making_take(void *ctx, const struct th_event *ev,
 				    const struct th_digest *digest,
 				    struct th_err *err); /* ctx: `m` */
 TH_NODISCARD enum th_code th_history_making_next(struct th_history_making *m, struct th_err *err);
+/* One that is complete goes on with the events up to `seq`, which were written since. */
+void th_history_making_more(struct th_history_making *m, uint64_t seq);
 /* The caller's.  NULL: it was not complete. */
 struct th_history *th_history_making_end(struct th_history_making *m);
 

@@ -9,6 +9,7 @@
  * somebody has said so.  docs/RESPONSES.md, "State at the provider".
  */
 #include "turns/provider_state.h"
+#include "turns/log_ahead.h"
 
 #include "history/history.h"
 #include "live/log.h"
@@ -76,7 +77,9 @@ bool th_live_provider_ready(struct th_live *l)
 		return true;
 	if (l->durable_seq < l->fold.seq)
 		return !th_live_defer_request(l);
-	if (!th_live_history_make(l, &err))
+	if (!th_live_history_here(l, TH_DO_REQUEST, 0))
+		return false;
+	if (l->history || !th_live_history_make(l, &err))
 		return true;
 	th_live_lose(l, &err);
 	return false;

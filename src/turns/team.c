@@ -3,6 +3,7 @@
  * team.c - from one agent to the next, and answers that are sent back.
  */
 #include "turns/team.h"
+#include "turns/log_ahead.h"
 
 #include "base/text.h"
 #include "live/log.h"
@@ -48,7 +49,7 @@ enum th_code th_live_history(struct th_live *l, struct th_err *err)
 	if (l->history || l->history_due)
 		return TH_OK;
 	/* Made when a request needs it. */
-	l->history_due = th_live_history_rewritten(l);
+	l->history_due = th_live_history_rewritten(l) || th_live_log_is_long(l);
 	return l->history_due ? TH_OK : th_live_history_make(l, err);
 }
 
@@ -160,6 +161,8 @@ bool th_live_filter(struct th_live *l)
 		return true;
 	if (l->durable_seq < l->fold.seq)
 		return th_live_defer_request(l); /* it reads the log */
+	if (!th_live_items_here(l, l->fold.seq, TH_DO_REQUEST, 0))
+		return true;
 	if (th_live_transcript(l, l->fold.seq, NULL, &transcript, &err))
 		th_live_lose(l, &err);
 	else
@@ -351,6 +354,8 @@ void th_live_hand_over(struct th_live *l, struct th_call *c)
 		th_live_hold_hand_over(l, c); /* what is said meanwhile is seen too */
 		return;
 	}
+	if (!th_live_items_here(l, l->fold.seq, TH_DO_HAND_OVER, c->call_seq))
+		return;
 	if (transcript_handing(l, c, &transcript, &err))
 		th_live_lose(l, &err);
 	else if (h->filter.len)

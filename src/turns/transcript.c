@@ -10,6 +10,7 @@
  */
 #include "turns/transcript.h"
 #include "turns/history_make.h"
+#include "turns/log_ahead.h"
 
 #include "base/text.h"
 #include "live/log.h"
@@ -54,6 +55,8 @@ static bool ask(struct th_live *l, enum th_ask_kind kind, struct th_str function
 		return true;
 	if (l->durable_seq < l->fold.seq)
 		return th_live_defer_request(l); /* it reads the log */
+	if (!th_live_items_here(l, l->fold.seq, TH_DO_REQUEST, 0))
+		return true;
 	if (th_live_transcript(l, l->fold.seq, NULL, &transcript, &err))
 		th_live_lose(l, &err);
 	else

@@ -14,8 +14,8 @@ void th_live_view_free(struct th_live *l)
 	l->view = NULL;
 }
 
-static enum th_code take(void *ctx, const struct th_event *ev, const struct th_digest *digest,
-			 struct th_err *err)
+enum th_code th_view_take(void *ctx, const struct th_event *ev, const struct th_digest *digest,
+			  struct th_err *err)
 {
 	struct th_view *view = ctx;
 	enum th_code code = th_transcript_add(&view->transcript, ev, err);
@@ -35,7 +35,7 @@ bool th_live_view(struct th_live *l, uint64_t upto, struct th_transcript *ret, e
 	if (!view || view->seq > upto)
 		return false;
 	if (view->seq < upto)
-		*code = th_live_read(l, view->seq + 1, upto, take, view, err);
+		*code = th_live_read(l, view->seq + 1, upto, th_view_take, view, err);
 	if (!*code && !th_transcript_copy(ret, &view->transcript))
 		*code = th_fail_memory(err);
 	if (*code)
@@ -43,10 +43,15 @@ bool th_live_view(struct th_live *l, uint64_t upto, struct th_transcript *ret, e
 	return !*code;
 }
 
+bool th_live_view_stays(const struct th_live *l)
+{
+	return l->fold.items_then || l->speaking->input_filter.len;
+}
+
 enum th_code th_live_view_hold(struct th_live *l, uint64_t seq, struct th_transcript *transcript,
 			       struct th_err *err)
 {
-	if (l->view || !l->fold.items_then || seq < TH_VIEW_LOG_MIN)
+	if (l->view || !th_live_view_stays(l) || seq < TH_VIEW_LOG_MIN)
 		return TH_OK;
 	l->view = th_try_alloc(sizeof(*l->view));
 	if (!l->view)

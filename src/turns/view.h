@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * view.h - the items that a session's model sees, held between condensations: so
- * one more condensation costs what the model sees, and not the whole log.
+ * view.h - the items that a session's model sees, held between requests that need
+ * them: so one more condensation costs what the model sees, and not the whole log.
  *
  * It is a fold of the log like any other, and made anew from the log when it is
- * not there.  Only a session has it that was condensed and whose log is longer than
- * TH_VIEW_LOG_MIN; a shorter one is read again.
+ * not there.  It stays in a session that was condensed, or whose code filters each
+ * request, and whose log is longer than TH_VIEW_LOG_MIN.  Others have it for one
+ * request, where their log had to be read beside the loop (log_ahead.h).
  */
 #ifndef TH_TURNS_VIEW_H
 #define TH_TURNS_VIEW_H
@@ -27,5 +28,10 @@ bool th_live_view(struct th_live *l, uint64_t upto, struct th_transcript *ret, e
 TH_NODISCARD enum th_code th_live_view_hold(struct th_live *l, uint64_t seq,
 					    struct th_transcript *transcript, struct th_err *err);
 void th_live_view_free(struct th_live *l);
+/* The next request needs it, too. */
+bool th_live_view_stays(const struct th_live *l);
+/* For who reads the log; ctx: the view. */
+enum th_code th_view_take(void *ctx, const struct th_event *ev, const struct th_digest *digest,
+			  struct th_err *err);
 
 #endif

@@ -205,10 +205,64 @@ static enum th_code read_log(void *ctx, struct th_str id, uint64_t from, uint64_
 	if (w->forgetful)
 		return th_fail(err, TH_ENOENT, "nothing was kept");
 	w->reads += from != to;
+	if (log)
+		w->read_most = TH_MAX(w->read_most, (to ? to : log->count) + 1 - from);
 	for (size_t i = from - 1; log && i < log->count && (to == 0 || i < to) && !code;
 	     i++, w->read_events++)
 		code = fn(fn_ctx, &log->list[i].ev, &none, err);
 	return code;
+}
+
+static enum th_code log_ask(void *ctx, struct th_ticket t, struct th_err *err)
+{
+	struct paper *w = ctx;
+
+	if (!w->log_beside)
+		return th_fail(err, TH_EBUSY, "too much is read");
+	assert(w->log_ask_count < PAPER_LOGS_MAX);
+	w->log_asked[w->log_ask_count++] = t;
+	w->logs_beside++;
+	return TH_OK;
+}
+
+static void log_cancel(void *ctx, struct th_ticket t)
+{
+	struct paper *w = ctx;
+	size_t i = 0;
+
+	while (i < w->log_ask_count && !th_ticket_eq(w->log_asked[i], t))
+		i++;
+	assert(i < w->log_ask_count);
+	w->log_asked[i] = w->log_asked[--w->log_ask_count];
+	w->log_cancels++;
+}
+
+/* Of one session, to its end. */
+static void read_beside(struct paper *w, struct th_ticket t)
+{
+	const struct paper_log *log =
+	    paper_log_of(w, th_driver_session_id(w->driver, handle_of(t)));
+	struct th_digest none = { { 0 } };
+	struct th_err err = { 0 };
+	enum th_code code = TH_OK;
+	uint64_t from, to;
+
+	while (!code && th_driver_log_wants(w->driver, t, &from, &to)) {
+		for (; from <= to && !code; from++, w->read_events++) {
+			assert(log && from <= log->count);
+			code =
+			    th_driver_log_take(w->driver, t, &log->list[from - 1].ev, &none, &err);
+		}
+		if (!code)
+			code = th_driver_log_next(w->driver, t, &err);
+	}
+	th_driver_log_end(w->driver, t, code ? &err : NULL);
+}
+
+void paper_read_logs(struct paper *w)
+{
+	while (w->log_ask_count > 0)
+		read_beside(w, w->log_asked[--w->log_ask_count]);
 }
 
 static struct th_session_row row_of(struct paper *w, const struct paper_log *log)
@@ -474,6 +528,8 @@ static const struct th_world_ops ops = {
 	.blob = get_blob,
 	.blob_ask = ask_blob,
 	.read = read_log,
+	.log_ask = log_ask,
+	.log_cancel = log_cancel,
 	.model_call = model_call,
 	.model_alive = model_alive,
 	.model_cancel = model_cancel,
@@ -503,6 +559,8 @@ static void begin_life(struct paper *w)
 
 	w->driver = th_driver_new(&world, TH_STR("test"));
 	assert(w->driver);
+	if (w->log_beside)
+		th_driver_log_short(w->driver, 0);
 }
 
 struct paper *paper_new(void)
@@ -606,7 +664,8 @@ void paper_commit(struct paper *w)
 
 void paper_settle(struct paper *w)
 {
-	while (!w->dead && (w->flush || w->batch || w->over_count)) {
+	while (!w->dead &&
+	       (w->flush || w->batch || w->over_count || (w->log_ask_count && !w->log_later))) {
 		if (w->flush) {
 			w->flush = false;
 			th_driver_flush(w->driver);
@@ -615,6 +674,8 @@ void paper_settle(struct paper *w)
 			paper_commit(w);
 		while (w->over_count > 0 && !w->flush && !w->batch && !w->dead)
 			th_driver_close(w->driver, handle_of(w->over[--w->over_count]));
+		if (!w->flush && !w->batch && !w->log_later)
+			paper_read_logs(w);
 	}
 }
 

@@ -75,6 +75,12 @@ struct paper {
 	bool dead;                   /* until paper_die */
 	bool forgetful; /* events are counted and bodies dropped: set before the session begins */
 	int64_t epoch;
+	/* What is read beside the loop: by paper_settle, or (log_later) by paper_read_logs. */
+	bool log_beside, log_later; /* false: it cannot be */
+	struct th_ticket log_asked[PAPER_LOGS_MAX];
+	size_t log_ask_count; /* under way */
+	size_t logs_beside, log_cancels;
+	size_t read_most;                      /* events of one read on the loop */
 	size_t leases;                         /* of other sessions */
 	const char *held;                      /* one that another runtime has; NULL: none */
 	struct th_ticket over[PAPER_LOGS_MAX]; /* those that are to be closed */
@@ -148,6 +154,8 @@ void paper_resume(struct paper *w);
 
 /* What was handed over is durable. */
 void paper_commit(struct paper *w);
+/* What is read beside the loop is read, to its end. */
+void paper_read_logs(struct paper *w);
 /* Iterations of the loop until nothing moves by itself. */
 void paper_settle(struct paper *w);
 /* The timer rings; settles. */

@@ -84,6 +84,7 @@ struct team {
 
 static struct team team;
 static const char *team_model = "gpt-5.4"; /* of all agents */
+static bool team_log_beside; /* every log is read beside the loop, however short it is */
 
 static const struct th_session_config *dress(struct paper *w, const char *definition)
 {
@@ -127,6 +128,9 @@ static struct paper *begin(const char *definition, const char *task)
 	struct th_err err = { 0 };
 
 	memset(&script, 0, sizeof(script));
+	w->log_beside = team_log_beside;
+	if (team_log_beside)
+		th_driver_log_short(w->driver, 0);
 	if (paper_create(w, dress(w, definition), &created, &err))
 		fail_msg("%s", err.msg);
 	paper_settle(w);
@@ -164,6 +168,14 @@ static inline void code_says(struct paper *w, size_t ask, bool failed, const cha
 	"{\"name\":\"out\",\"stage\":\"output\"},"                               \
 	"{\"name\":\"before\",\"stage\":\"tool_input\"},"                        \
 	"{\"name\":\"after\",\"stage\":\"tool_output\"}]}"
+
+/* The tests twice: with logs that are read on the loop, and beside it. */
+#define RUN_BOTH_WAYS(failed, tests)                                                      \
+	do {                                                                              \
+		(failed) = cmocka_run_group_tests_name("on the loop", tests, NULL, NULL); \
+		team_log_beside = true;                                                   \
+		(failed) += cmocka_run_group_tests_name("beside it", tests, NULL, NULL);  \
+	} while (0)
 
 static inline size_t times(const char *text, const char *part)
 {

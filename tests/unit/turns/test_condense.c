@@ -394,5 +394,8 @@ int main(void)
 		cmocka_unit_test(test_two_thousand_turns),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	int failed;
+
+	RUN_BOTH_WAYS(failed, tests);
+	return failed;
 }

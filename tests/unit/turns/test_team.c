@@ -687,7 +687,8 @@ static void test_a_filtered_request_waits_again(void **unused)
 	assert_false(w->request->open);
 	code_says(w, 0, false, "false");
 	assert_int_equal(script.ask_count, 3);
-	assert_string_equal(script.asks[2].function, "in");
+	if (!team_log_beside) /* then it waits for its log, too */
+		assert_string_equal(script.asks[2].function, "in");
 	assert_true(w->request->open);
 	paper_free(w);
 }
@@ -794,7 +795,8 @@ static void test_a_request_that_would_be_made_again_is_looked_at(void **unused)
 	script.later[TH_ASK_FILTER] = false;
 	code_says(w, 0, false, "[{\"role\":\"user\",\"content\":\"x\"}]");
 	assert_string_equal(paper_kinds(w, count),
-			    "message model_failed model_requested guardrail");
+			    team_log_beside ? "message model_failed guardrail model_requested"
+					    : "message model_failed model_requested guardrail");
 	assert_true(w->request->open);
 	paper_free(w);
 }
@@ -970,5 +972,8 @@ int main(void)
 		cmocka_unit_test(test_items_are_history),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	int failed;
+
+	RUN_BOTH_WAYS(failed, tests);
+	return failed;
 }

@@ -505,6 +505,7 @@ static void play(const char *agent, bool bounded, size_t at, uint32_t seed, bool
 
 	team_model = wires[at].model;
 	cut_rig = agent;
+	team_log_beside = dies && seed % 2; /* the same requests come of it */
 	w = begin(agent, NULL);
 	dress_tool();
 	paper_settle(w);
