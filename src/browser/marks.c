@@ -4,7 +4,7 @@
  * number that snapshots give it: see browser.h.
  *
  * Positions are asked for one by one, since an element may be in a frame of another
- * process.  What a page draws in a canvas is no element and gets no mark.
+ * process.  What a page draws in a canvas is no element: computer/marked.h reads its words.
  *
  * Where a page is on a screen is asked in a world of our own, in which the page's scripts can
  * change nothing.

@@ -182,7 +182,7 @@ enum th_code th_browser_element(struct th_browser *b, int64_t ref, struct th_bro
 	    ref <= INT32_MAX ? th_page_refs_find(&b->refs, (int32_t)ref) : NULL;
 	const struct th_browser_session *s = r ? th_browser_session_of(b, r->space) : NULL;
 
-	if (!r && b->screen && ref > 0 && ref <= b->refs.last)
+	if (!r && ref > 0 && ref <= b->refs.last)
 		return th_fail(err, TH_EUSAGE,
 			       "%lld is a mark outside of the page, or long gone: the computer's "
 			       "actions reach it",

@@ -17,6 +17,7 @@
  * the size would take seconds, they are not. */
 #define OCR_SCALE 2
 #define OCR_SCALED_MAX (1920 * 1200)
+#define PAINTED_MAX 4 /* canvases of one picture that are read */
 
 struct th_marked {
 	char *parser, *ocr;
@@ -34,7 +35,8 @@ struct th_marked {
 	/* of one search */
 	struct th_size screen;
 	enum th_mark_source source;
-	int32_t scale; /* findings are so many times too large */
+	int32_t scale;          /* findings are so many times too large */
+	struct th_point corner; /* of the part of the screen that is read */
 	struct th_buf said;
 	bool over, interrupted;
 	struct th_err failure; /* code TH_OK: none */
@@ -60,6 +62,10 @@ static void on_found(void *ctx, struct th_rect box, struct th_str role, struct t
 
 	box.x /= m->scale;
 	box.y /= m->scale;
+	if (box.x >= m->screen.width || box.y >= m->screen.height)
+		return; /* nowhere; and no sum below is too large */
+	box.x += m->corner.x;
+	box.y += m->corner.y;
 	box.width /= m->scale;
 	box.height /= m->scale;
 	th_marks_add(&m->now, m->screen, m->source, box, role, name);
@@ -302,6 +308,49 @@ static void begin(struct th_marked *m, size_t output_max)
 }
 
 /* A failure is reported only if no other source worked. */
+/* The largest canvases: of what is in them nobody knows more than the picture shows. */
+static size_t find_painted(const struct th_marks *marks, struct th_size screen,
+			   struct th_rect boxes[static PAINTED_MAX])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < marks->count; i++) {
+		struct th_rect box = th_rect_clip(marks->list[i].box, screen);
+		size_t at = count;
+
+		if (strcmp(marks->list[i].role, "canvas") != 0 || box.width < 1 || box.height < 1)
+			continue;
+		while (at > 0 &&
+		       boxes[at - 1].width * boxes[at - 1].height < box.width * box.height)
+			at--;
+		if (at == PAINTED_MAX)
+			continue;
+		count = TH_MIN(count + 1, (size_t)PAINTED_MAX);
+		memmove(boxes + at + 1, boxes + at, (count - at - 1) * sizeof(*boxes));
+		boxes[at] = box;
+	}
+	return count;
+}
+
+/* Their words, beside the elements that are known.  What cannot be read has none. */
+static enum th_code read_painted(struct th_marked *m, const struct th_pixels *screen,
+				 struct th_err *err)
+{
+	struct th_rect boxes[PAINTED_MAX];
+	size_t count = find_painted(&m->now, screen->size, boxes);
+	enum th_code code = TH_OK;
+
+	for (size_t i = 0; i < count && code != TH_ECANCELED; i++) {
+		const struct th_pixels part = th_pixels_cut(screen, boxes[i]);
+
+		begin(m, TH_OCR_OUTPUT_MAX);
+		m->corner = (struct th_point){ boxes[i].x, boxes[i].y };
+		code = read_picture(m, &part, err);
+	}
+	m->corner = (struct th_point){ 0 };
+	return code == TH_ECANCELED ? code : TH_OK;
+}
+
 static enum th_code search(struct th_marked *m, struct th_computer *c, struct th_str png,
 			   const struct th_pixels *screen, struct th_err *err)
 {
@@ -325,7 +374,9 @@ static enum th_code search(struct th_marked *m, struct th_computer *c, struct th
 		begin(m, TH_HTTP_BODY_MAX);
 		code = ask_parser(m, png, err);
 	}
-	/* With elements of its own the picture is not read. */
+	/* With elements of its own the picture is not read, but for what is painted there. */
+	if (!m->parser && !tree && m->counter && m->now.count > 0)
+		return read_painted(m, screen, err);
 	if (code && code != TH_ECANCELED && (!m->parser || tree) &&
 	    !(m->counter && m->now.count > 0)) {
 		begin(m, TH_OCR_OUTPUT_MAX);

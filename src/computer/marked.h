@@ -7,8 +7,8 @@
  * OmniParser server if one is configured, else from the text in the picture: the
  * program `tesseract` reads it, or another one with the same arguments.  A computer
  * whose other tools already number the elements (a browser) gives its own numbers,
- * and its picture is read only when it has none.  A source that is missing is
- * skipped; when all are, the error says what to install.
+ * and its picture is read only when it has none, but for what is in a canvas.  A
+ * source that is missing is skipped; when all are, the error says what to install.
  * Belongs to the display process: the programs that it starts are confined like it.
  */
 #ifndef TH_COMPUTER_MARKED_H

@@ -36,6 +36,9 @@ box.onscroll = draw; draw()</script>""",
 function draw() { g.clearRect(0, 0, 400, 300); g.fillStyle = "#c00"; g.fillRect(at[0], at[1], 40, 30); }
 c.onpointerdown = (e) => { const x = e.offsetX - at[0], y = e.offsetY - at[1]; if (x < 0 || y < 0 || x > 40 || y > 30) return did("missed", [Math.round(e.offsetX), Math.round(e.offsetY)]);
   did("hit", ++hits); at = [20, 40]; draw(); }; draw()</script>""",
+    # Words that are painted, and one element beside them.
+    "painted": """<h1>Painted</h1><button>Beside</button><br><canvas id=c width=500 height=200></canvas><script>const g = c.getContext("2d"); g.font = "32px sans-serif"; g.fillText("Invoices", 120, 60); g.fillText("Customers", 120, 150);
+c.onclick = (e) => did(e.offsetY < 100 ? "invoices" : "customers")</script>""",
     # Inputs that nobody sees: behind a label, behind a button, in a shadow root.
     "hidden_files": """<h1>Hidden files</h1><input id=many type=file multiple hidden onchange="did('many', [...this.files].map((f) => [f.name, f.size]))">
 <button onclick="many.click()">Choose</button><label style="border:1px solid">Photo<input type=file accept=".png" style="opacity:0;width:1px;height:1px" onchange="did('photo', this.files[0].name)"></label>

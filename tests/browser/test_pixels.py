@@ -2,6 +2,7 @@
 """The browser as a screen: pointer and keys as from a device, dialogs, drags of data; nothing is left of it."""
 
 import re
+import shutil
 import unittest
 
 import house_browser
@@ -58,6 +59,22 @@ class Pixels(house_browser.Browsed):
         far = max((n for n in marks if "button" in marks[n]), key=lambda n: places[n][1])  # of another process
         self.good("run", "-s", "m", "press", stdin="click #%s\ndone pressed\n" % far)
         self.assertEqual(self.site.did, [{"page": "inner", "what": "inner", "more": "localhost"}])
+
+    @unittest.skipUnless(shutil.which("tesseract"), "tesseract is not installed")
+    def test_painted_marks(self):
+        """Words in a canvas have marks beside the elements, and a click by one of them is in its place."""
+        agent = self.folder / "agent.yaml"
+        agent.write_text(house_browser.AGENT % (self.site.url + "/painted", "model: omni+human/human\ntools: [browser]\n"))
+        self.good("run", "-a", agent, "-s", "m", "look", stdin='browser {"action": "snapshot"}\nscreenshot\ndone seen\n')
+        before, seen = [e["data"]["output"] for e in self.events("m") if e["kind"] == "outcome"]
+        marks = dict(line.split(" ", 1)[::-1] for line in seen[0]["text"].splitlines()[1:])
+        for words in ('[%s button "Beside"]' % marks['button "Beside"'], "[%s canvas]" % marks["canvas"]):
+            self.assertIn(words, before if isinstance(before, str) else before[0]["text"])
+        word = next(number for words, number in marks.items() if "Customers" in words)
+        self.good("run", "-s", "m", "press", stdin='click #%s\nbrowser {"action": "click", "ref": %s}\ndone pressed\n' % (word, word))
+        self.assertEqual(self.site.done("painted"), [["customers", None]])
+        refused = [e["data"] for e in self.events("m") if e["kind"] == "outcome"][-1]
+        self.assertIn("%s is a mark outside of the page" % word, str(refused["output"]))
 
     def test_most_marks(self):
         """TH_BROWSER_MARKS_ASKED_MAX elements are asked where they are, and one more is not: the last two are on the screen, all others below it."""

@@ -118,6 +118,79 @@ static void a_program_of_the_users(void **state)
 	    TH_OK);
 }
 
+/* ---- elements of the computer's own ---- */
+
+static int32_t last_number;
+static struct th_rect canvases[6];
+
+static enum th_code own(struct th_computer *c, struct th_marks *m, int32_t **ret_last,
+			struct th_err *reterr)
+{
+	struct th_mark *mark =
+	    th_marks_add(m, (struct th_size){ 100, 80 }, TH_MARK_TREE,
+			 (struct th_rect){ 0, 0, 30, 10 }, TH_STR("button"), TH_STR("Go"));
+
+	(void)c;
+	(void)reterr;
+	mark->number = last_number = 7;
+	for (size_t i = 0; i < TH_COUNT(canvases); i++)
+		if (canvases[i].width)
+			th_marks_add(m, (struct th_size){ 100, 80 }, TH_MARK_TREE, canvases[i],
+				     TH_STR("canvas"), TH_STR(""))
+			    ->number = ++last_number;
+	*ret_last = &last_number;
+	return TH_OK;
+}
+
+static const struct th_computer_kind numbering = {
+	.name = "numbers", .see = see, .pixels = show, .marks = own
+};
+
+/* What is in a canvas is read, and nothing else of a picture whose elements are known. */
+static void what_is_painted_is_read(void **state)
+{
+	char text[256], sizes[64];
+
+	(void)state;
+	screen.kind = &numbering;
+	write_table(0);
+	snprintf(sizes, sizeof(sizes), "%s/sizes", folder);
+	snprintf(text, sizeof(text), "sed -n 2p >> %s; cat %s", sizes, table);
+	assert_int_equal(read_with(text, 0), TH_OK);
+	assert_int_equal(marks->count, 1);
+	assert_int_equal(access(sizes, F_OK), -1); /* nobody was asked */
+
+	canvases[0] = (struct th_rect){ 35, 22, 60, 50 };
+	assert_int_equal(read_with(text, 0), TH_OK);
+	assert_int_equal(marks->count, 3);
+	const struct th_mark *word = &marks->list[2]; /* by rows of the screen */
+	assert_string_equal(word->name, "Hello");
+	assert_int_equal(word->source, TH_MARK_OCR);
+	assert_int_equal(word->box.x, 35 + 10);
+	assert_int_equal(word->box.y, 22 + 20);
+	assert_int_equal(word->number, 9); /* behind the elements */
+	assert_int_equal(marks->list[1].number, 8);
+
+	/* The largest of many. */
+	for (int32_t i = 0; i < 6; i++)
+		canvases[i] = (struct th_rect){ 35, 20 + 10 * i, 40 + 2 * (i * 5 % 6), 8 };
+	assert_int_equal(unlink(sizes), 0);
+	assert_int_equal(read_with(text, 0), TH_OK);
+	struct th_buf seen = TH_BUF_INIT(TH_KIB);
+	assert_int_equal(th_file_read(sizes, TH_KIB, &seen, &err), TH_OK);
+	assert_string_equal(seen.ptr, "100 16\n96 16\n92 16\n88 16\n");
+	th_buf_deinit(&seen);
+
+	/* Elements count also where none can be read. */
+	assert_int_equal(read_with("exit 3", 0), TH_OK);
+	assert_int_equal(marks->count, 7);
+	memset(canvases, 0, sizeof(canvases));
+	assert_int_equal(unlink(sizes), 0);
+	screen.kind = &kind;
+}
+
+/* ---- what it says ---- */
+
 static void what_it_says_has_a_maximum(void **state)
 {
 	char text[128];
@@ -256,9 +329,9 @@ int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(a_program_of_the_users), TEST(what_it_says_has_a_maximum),
-		TEST(it_has_so_long),         TEST(a_servers_answer_has_a_maximum),
-		TEST(a_server_has_so_long),
+		TEST(a_program_of_the_users),         TEST(what_is_painted_is_read),
+		TEST(what_it_says_has_a_maximum),     TEST(it_has_so_long),
+		TEST(a_servers_answer_has_a_maximum), TEST(a_server_has_so_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
