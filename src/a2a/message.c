@@ -23,7 +23,7 @@ static bool has_room(struct th_a2a *m)
 {
 	struct th_refusal r;
 	enum th_room room =
-	    th_quota_room(&m->access->needs, m->access->user, TH_PRIORITY_NORMAL, &r);
+	    th_quota_room(&m->access->needs, m->access->user, m->access->priority, &r);
 
 	m->waits = room == TH_ROOM_PENDING;
 	if (room == TH_ROOM_NO)
@@ -53,7 +53,9 @@ static struct th_hub *begin(struct th_a2a *m, struct th_str context, const struc
 	    th_served_find(&s->agents, th_str_of(m->access->args[0]));
 	struct th_uuid made = th_uuid_now();
 	char id[TH_SESSION_ID_MAX + 1], *workspace = NULL;
-	const char *options[] = { "id", id, "user", m->access->user, "fresh", "yes", NULL };
+	const char *options[] = { "id",    id,    "user",     m->access->user,
+				  "fresh", "yes", "priority", th_priority_name(m->access->priority),
+				  NULL };
 	struct thole_session *session = NULL;
 	struct thole_agent *agent = NULL;
 	struct thole_error err;

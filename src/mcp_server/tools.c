@@ -57,7 +57,7 @@ static void call_agents(struct th_mcp *m, const void *arguments)
 static bool has_room(struct th_mcp *m)
 {
 	struct th_refusal r;
-	enum th_room room = th_quota_room(&m->needs, m->access->user, TH_PRIORITY_NORMAL, &r);
+	enum th_room room = th_quota_room(&m->needs, m->access->user, m->access->priority, &r);
 
 	if (room == TH_ROOM_NO)
 		th_mcp_text(m, th_str_of(r.why.msg), true);
@@ -145,7 +145,9 @@ static void call_run(struct th_mcp *m, const void *arguments)
 	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
 	struct th_uuid made = th_uuid_now();
 	char id[TH_UUID_TEXT_SIZE + 1], *workspace = NULL;
-	const char *options[] = { "id", id, "user", m->access->user, "fresh", "yes", NULL };
+	const char *options[] = { "id",    id,    "user",     m->access->user,
+				  "fresh", "yes", "priority", th_priority_name(m->access->priority),
+				  NULL };
 	struct thole_session *session = NULL;
 	struct thole_agent *agent = NULL;
 	struct thole_error err;

@@ -260,6 +260,7 @@ void th_v1_chat(struct th_access *a)
 	const struct th_order order = { .face = &th_face_chat, .body = th_http_body(a->request) };
 	struct th_response_fault fault;
 
+	th_response_tier(a, order.body);
 	if (th_quota_begin(a) && !th_response_make(a, &order, NULL, &fault) && !fault.pending &&
 	    !th_forward_places(a, &fault.lacks))
 		fail(a, fault.status, fault.code, fault.param, fault.message);

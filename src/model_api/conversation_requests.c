@@ -20,8 +20,11 @@ static int begin(struct th_access *a, const char *id, const char *name, const ch
 		 struct th_hub **ret, struct thole_error *err)
 {
 	char metadata[TH_RESPONSE_NAME_MAX + 64];
-	const char *options[] = { "id",  id,         "user",   a->user, "fresh",
-				  "yes", "metadata", metadata, NULL };
+	const char *options[] = {
+		"id",  id,         "user",   a->user,    "fresh",
+		"yes", "metadata", metadata, "priority", th_priority_name(a->priority),
+		NULL
+	};
 	const struct th_served_agent *from = th_served_find(&a->server->agents, TH_STR("default"));
 	const struct th_strs *models = &a->server->settings.s.models;
 	struct thole_session *session = NULL;

@@ -89,7 +89,7 @@ bool th_making_put_echo(struct th_making *m)
 		{ "prompt_cache_key", "null" },
 		{ "reasoning", "null" },
 		{ "safety_identifier", "null" },
-		{ "service_tier", "\"default\"" },
+		{ "service_tier", NULL }, /* as it was taken */
 		{ "temperature", "1" },
 		{ "text", "{\"format\":{\"type\":\"text\"}}" },
 		{ "tool_choice", "\"auto\"" },
@@ -111,9 +111,11 @@ bool th_making_put_echo(struct th_making *m)
 	for (size_t i = 0; i < TH_COUNT(members); i++) {
 		const struct th_json *v = echoed(m, members[i].name);
 
-		/* No tier was asked of anybody. */
-		if (strcmp(members[i].name, "service_tier") == 0)
-			v = NULL;
+		if (!members[i].otherwise) {
+			th_jw_kstr(&w, members[i].name,
+				   th_str_of(th_response_tier_name(m->access->priority)));
+			continue;
+		}
 		if (th_json_is_null(v) && strcmp(members[i].name, "user") == 0)
 			continue;
 		th_jw_name(&w, th_str_of(members[i].name));

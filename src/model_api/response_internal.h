@@ -67,6 +67,10 @@ struct th_order {
  * begun. */
 bool th_response_make(struct th_access *a, const struct th_order *order, struct th_response **ret,
 		      struct th_response_fault *fault);
+/* service_tier of a request's text, into a->priority: flex is low; priority is high, or as high as
+ * the user may; else as without. */
+void th_response_tier(struct th_access *a, struct th_str body);
+const char *th_response_tier_name(enum th_priority p); /* as the answer has it */
 /* The name in previous_response_id of a request's text; empty: there is none of a usable length. */
 void th_response_before(struct th_str body, struct th_buf *out);
 int th_response_status(int code); /* enum thole_code: 500, 503, or the request is no good: 400 */

@@ -83,6 +83,7 @@ static void create(struct th_access *a, const struct th_face *face)
 	struct going_on *g;
 	struct thole_error err;
 
+	th_response_tier(a, th_http_body(a->request));
 	if (!th_quota_begin(a))
 		return;
 	th_response_before(th_http_body(a->request), &name);

@@ -76,8 +76,11 @@ static bool begin_new(struct th_making *m)
 	struct th_buf metadata TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_METADATA_MAX);
 	struct th_uuid made = th_uuid_now();
 	char id[TH_UUID_TEXT_SIZE + 1], *workspace = NULL;
-	const char *options[] = { "id",       id,   "user", m->access->user, "fresh", "yes",
-				  "metadata", NULL, NULL };
+	const char *options[] = {
+		"id",  id,         "user", m->access->user, "fresh",
+		"yes", "metadata", NULL,   "priority",      th_priority_name(m->access->priority),
+		NULL
+	};
 	struct thole_agent *agent = NULL;
 	struct thole_session *session = NULL;
 	struct thole_error err;

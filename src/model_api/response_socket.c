@@ -253,9 +253,10 @@ static bool make(struct th_lanes *s)
 				  .keeper = s };
 	struct th_response_fault fault;
 	struct th_refusal refusal;
-	enum th_room room =
-	    th_quota_room(&s->access->needs, s->access->user, TH_PRIORITY_NORMAL, &refusal);
+	enum th_room room;
 
+	th_response_tier(s->access, order.body);
+	room = th_quota_room(&s->access->needs, s->access->user, s->access->priority, &refusal);
 	if (room == TH_ROOM_PENDING)
 		return false;
 	/* One that is not stored is gone on from where it was made. */

@@ -271,8 +271,11 @@ static bool read_request(struct beginning *b)
 
 static int make(struct beginning *b, struct thole_session **ret, struct thole_error *err)
 {
-	const char *options[] = { "id",       b->id,           "user",  b->access->user,
-				  "metadata", b->metadata.ptr, "fresh", "yes",
+	const char *options[] = { "id",       b->id,
+				  "user",     b->access->user,
+				  "metadata", b->metadata.ptr,
+				  "fresh",    "yes",
+				  "priority", th_priority_name(b->access->priority),
 				  NULL };
 	int64_t turns = th_json_get_int(b->v, "max_iterations", 0);
 	struct th_server *s = b->access->server;

@@ -456,7 +456,7 @@ static bool say_one(struct th_oh_socket *s, const struct th_json *v)
 	if (good && (a->scopes & TH_SCOPE_RUN))
 		open = th_need_open(&a->needs, h->id, a->user, true);
 	if (open && !open->err && !th_hub_runs(h))
-		room = th_quota_room(&a->needs, a->user, TH_PRIORITY_NORMAL, &no);
+		room = th_quota_room(&a->needs, a->user, a->priority, &no);
 	if (!(a->scopes & TH_SCOPE_RUN)) {
 		tell_error(s, "scope", "this token may not do that");
 	} else if (!good) {

@@ -296,6 +296,7 @@ void th_guard_found(struct th_access *a, const struct th_token *t, unsigned need
 	snprintf(a->user, sizeof(a->user), "%s", t->user);
 	a->scopes = t->scopes;
 	a->login_ms = t->expires_ms;
+	a->priority = TH_MIN(TH_PRIORITY_NORMAL, th_quota_highest(a));
 	if (a->by_node || a->link) /* the node that passes it on ends it */
 		return;
 	a->token = t->digest;

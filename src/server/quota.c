@@ -324,22 +324,29 @@ enum th_room th_quota_room(struct th_needs *needs, const char *user, enum th_pri
 	return room;
 }
 
+enum th_priority th_quota_highest(const struct th_access *a)
+{
+	return a->scopes & TH_SCOPE_ADMIN
+		   ? TH_PRIORITY_HIGH
+		   : th_settings_quota(&a->server->settings, a->user).priority;
+}
+
 bool th_quota_priority(struct th_access *a, struct th_str name)
 {
-	struct th_quota q = th_settings_quota(&a->server->settings, a->user);
+	enum th_priority highest = th_quota_highest(a), wanted;
 
-	a->priority = TH_PRIORITY_NORMAL;
 	if (!name.len)
 		return true;
-	if (!th_priority_parse(name, &a->priority)) {
+	if (!th_priority_parse(name, &wanted)) {
 		th_access_fault(a, 400, "invalid_value", "priority",
 				"priority is " TH_PRIORITY_NAMES);
 		return false;
 	}
-	if (a->priority <= q.priority || (a->scopes & TH_SCOPE_ADMIN))
+	a->priority = wanted;
+	if (wanted <= highest)
 		return true;
 	th_access_fail(a, 403, "priority", "your sessions have the priority %s at most",
-		       th_priority_name(q.priority));
+		       th_priority_name(highest));
 	return false;
 }
 

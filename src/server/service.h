@@ -257,8 +257,10 @@ enum th_room {
 /* `p`: of the session that is to begin; normal for one that goes on. */
 enum th_room th_quota_room(struct th_needs *n, const char *user, enum th_priority p,
 			   struct th_refusal *ret);
-/* Into a->priority; empty: normal.  False: it is none, or more than the user may ask for, and it
- * was answered. */
+/* The highest that its user may ask for. */
+enum th_priority th_quota_highest(const struct th_access *a);
+/* Into a->priority, which is normal at first, or less where the user may not have that; `name` may
+ * be empty.  False: it is none, or more than the user may ask for, and it was answered. */
 bool th_quota_priority(struct th_access *a, struct th_str name);
 /* May another session run here: by the room of a node of a fleet, and of the machine?  *why (may
  * be NULL) says why not. */

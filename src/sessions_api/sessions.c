@@ -73,10 +73,10 @@ static int begin(struct th_access *a, const char *id, const struct th_served_age
 {
 	const char *metadata = th_api_body_text(b, c->metadata);
 	const char *limits = th_api_body_text(b, c->limits);
-	char priority[16];
-	const char *options[13] = { "id", id, "user", a->user, "fresh", "yes" };
+	const char *options[13] = { "id",    id,    "user",     a->user,
+				    "fresh", "yes", "priority", th_priority_name(a->priority) };
 	struct th_buf when TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
-	size_t at = 6;
+	size_t at = 8;
 	struct thole_agent *agent = NULL;
 	char *workspace = NULL;
 	int code = th_workspace_make(a->server, id, &workspace, err);
@@ -90,11 +90,6 @@ static int begin(struct th_access *a, const char *id, const struct th_served_age
 			th_buf_add(&when, c->start_at); /* a number */
 		options[at++] = "start_at";
 		options[at++] = when.failed || memchr(when.ptr, 0, when.len) ? "?" : when.ptr;
-	}
-	if (c->priority.len) { /* it is one of them */
-		snprintf(priority, sizeof(priority), "%.*s", TH_FMT(c->priority));
-		options[at++] = "priority";
-		options[at++] = priority;
 	}
 	if (!code)
 		code = th_served_make(from, workspace, &agent, err);

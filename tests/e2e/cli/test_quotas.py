@@ -52,6 +52,20 @@ class Quotas(serving.Served):
             self.assertEqual((used["sessions"], used["turns_today"]["limit"]), ({"used": most - 1, "limit": most}, None))
             self.good_call("POST", "/api/sessions", {"message": "x"}, status=201, who=who)
 
+    def test_the_highest_priority(self):
+        """Of all users, and of one by name: without a word a session has no more than that."""
+        self.configure("priority: low", "users: [{name: bob, priority: high}]")
+        self.serve([{"text": "One."}], [{"text": "Two."}], [{"text": "Three."}])
+        self.serve_http()
+
+        def begin(who, **more):
+            return self.call("POST", "/api/sessions", dict({"message": "x"}, **more), who=who)
+
+        self.assertEqual([begin("alice").json()["priority"], begin("bob", priority="high").json()["priority"]], ["low", "high"])
+        self.assertNotIn("priority", begin("bob").json())
+        refused = begin("alice", priority="normal")
+        self.assertEqual((refused.status, refused.json()["error"]["code"]), (403, "priority"))
+
     def worker(self):
         """A server with an agent whose model never comes to an end."""
         agents = self.folder / "agents"

@@ -10,6 +10,7 @@ import socket
 import sqlite3
 import threading
 import unittest
+import uuid
 
 import house
 import serving
@@ -311,7 +312,12 @@ class Responses(Face):
         # What the others are for is taken.
         answer = self.respond(input="x", truncation="disabled", include=["message.output_text.logprobs"], service_tier="flex", top_logprobs=0,
                               tools=[WEATHER], tool_choice={"type": "function", "name": "get_weather"}, stop=[])
-        self.assertEqual((answer["status"], answer["service_tier"]), ("completed", "default"))
+        self.assertEqual((answer["status"], answer["service_tier"]), ("completed", "flex"))
+        # Its tier is the session's priority; of a higher one than the user may have he gets what he may.
+        session = self.good_call("GET", "/api/sessions/" + str(uuid.UUID(answer["id"].split("_")[1])))
+        self.assertEqual(session["priority"], "low")
+        self.assertEqual([self.good_call("POST", "/v1/responses", {"model": "gpt-5.4", "input": "x", "service_tier": "priority"}, who=who)["service_tier"]
+                          for who in ("alice", "boss")], ["default", "priority"])
         self.assertEqual(self.respond(model="default", input="x", stop=["x"], tool_choice={"type": "function", "name": "none"})["status"], "completed")
 
     def test_what_the_model_refuses(self):
