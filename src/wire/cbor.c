@@ -225,6 +225,7 @@ static bool read_simple(struct in *in, const struct head *h)
 {
 	double number;
 
+	_Static_assert(sizeof(number) == sizeof(h->value), "a double has 64 bits");
 	switch (BYTE(SIMPLE, h->more)) {
 	case FALSE_BYTE:
 	case TRUE_BYTE:
@@ -234,7 +235,6 @@ static bool read_simple(struct in *in, const struct head *h)
 		th_jw_null(&in->w);
 		return true;
 	case DOUBLE_BYTE:
-		_Static_assert(sizeof(number) == sizeof(h->value), "a double has 64 bits");
 		memcpy(&number, &h->value, sizeof(number));
 		th_jw_real(&in->w, number);
 		return true;
