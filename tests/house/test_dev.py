@@ -45,7 +45,8 @@ class Parts(unittest.TestCase):
 
 
 class Check(unittest.TestCase):
-    def check(self, results, **more):
+    def check(self, results, clients=None, **more):
+        """`clients` is the exit status of each client, or they are not there."""
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             tree, tools = folder / "tree", folder / "tools"
@@ -53,6 +54,12 @@ class Check(unittest.TestCase):
             tools.mkdir()
             shutil.copy(ROOT / "dev", tree)
             shutil.copy(ROOT / "tests" / "house" / "tally.py", tree / "tests" / "house")
+            if clients is not None:
+                (folder / "shared").mkdir()
+                (tree / "tests" / "clients").mkdir()
+                for name in ("run", "openhands_sdk"):
+                    (tree / "tests" / "clients" / (name + ".py")).write_text(
+                        f"import sys\nsys.exit(0 if '--missing' in sys.argv else {clients})\n", encoding="utf-8")
             for name, text in TOOLS.items():
                 (tools / name).write_text(text, encoding="utf-8")
                 (tools / name).chmod(0o755)
@@ -64,12 +71,20 @@ class Check(unittest.TestCase):
 
     def test_all_pass(self):
         status, lines = self.check("OK OK SKIP")
-        # four suites; four builds and the analyzer's, the clang build and the gcc build for two of them each
-        self.assertEqual((status, lines[-1]), (0, "16 passed, 0 failed, 5 skipped"))
+        # five suites, two builds and the analyzer's
+        self.assertEqual((status, lines[-1]), (0, "13 passed, 0 failed, 5 skipped"))
+
+    def test_clients_beside_other_parts(self):
+        status, lines = self.check("OK OK SKIP", clients=0)
+        self.assertEqual((status, lines[-1]), (0, "15 passed, 0 failed, 5 skipped"))
+        self.assertIn("ok    clients: openhands_sdk.py", " ".join(lines))
+        status, lines = self.check("OK OK SKIP", clients=3)
+        self.assertEqual((status, lines[-1]), (1, "13 passed, 1 failed, 5 skipped"))
+        self.assertIn("failed: clients: run.py", lines)
 
     def test_one_fails(self):
         status, lines = self.check("OK FAIL")
-        self.assertEqual((status, lines[-1]), (1, "11 passed, 5 failed, 0 skipped"))
+        self.assertEqual((status, lines[-1]), (1, "8 passed, 5 failed, 0 skipped"))
         self.assertIn("failed: gcc: 1 tests", lines)
 
     def test_one_passes_alone(self):
@@ -80,7 +95,7 @@ class Check(unittest.TestCase):
 
     def test_no_test_runs(self):
         status, lines = self.check("")
-        self.assertEqual((status, lines[-1]), (1, "6 passed, 5 failed, 0 skipped"))
+        self.assertEqual((status, lines[-1]), (1, "3 passed, 5 failed, 0 skipped"))
         self.assertIn("failed: gcc: no test ran", lines)
 
     def test_a_build_fails(self):
