@@ -3,7 +3,7 @@
  * torture.c - which points are tried, by two workers at a time, and the table
  * at the end.
  *
- *	torture quick        at least 500 points, evenly; TH_TORTURE=1: every stop
+ *	torture quick        some 300 points, evenly; TH_TORTURE=1: every stop
  *	torture hands        100 points of a shell session and an editor; TH_TORTURE=1: every stop
  *	                     of the run of all classes, many of the others
  *	torture full         every stop of everything; hours
@@ -418,13 +418,13 @@ static int run_selftest(void)
 
 static int quick(void)
 {
-	series("runtime", "all", VICTIM_RUNTIME, 60);
-	series("runtime", "ask", VICTIM_RUNTIME, 60);
-	series("runtime", "short", VICTIM_RUNTIME, 90);
-	series("executor", "all", VICTIM_EXECUTOR, 50);
-	series("executor", "ask", VICTIM_EXECUTOR, 50);
-	series("executor", "short", VICTIM_EXECUTOR, 90);
-	recovery("short", 10, 13, 1);
+	series("runtime", "all", VICTIM_RUNTIME, 30);
+	series("runtime", "ask", VICTIM_RUNTIME, 30);
+	series("runtime", "short", VICTIM_RUNTIME, 60);
+	series("executor", "all", VICTIM_EXECUTOR, 25);
+	series("executor", "ask", VICTIM_EXECUTOR, 25);
+	series("executor", "short", VICTIM_EXECUTOR, 50);
+	recovery("short", 10, 8, 1);
 	return table("kills");
 }
 
