@@ -34,7 +34,7 @@ def check(condition, text):
 class Standin:
     """The stand-in on a port of its own, with one script; refuses whatever the real API would."""
 
-    def __init__(self, folder, script):
+    def __init__(self, folder, script, reader="tesseract"):
         self.record = folder / "record.jsonl"
         path = folder / "script.json"
         path.write_text(json.dumps(script))
@@ -44,7 +44,7 @@ class Standin:
         self.process = subprocess.Popen(
             [sys.executable, "-S", str(SHARED / "standin" / "standin.py"), "--port", "0", "--port-file", str(port_file),
              "--script", str(path), "--record", str(self.record), "--bodies", str(self.bodies), "--seed", "1",
-             "--fail-on-violation"],
+             "--fail-on-violation", "--tesseract", reader],
             stdout=subprocess.DEVNULL, stderr=(folder / "standin.log").open("w"))
         # The port file is moved into place when the server listens.
         deadline = time.monotonic() + 30
@@ -141,6 +141,7 @@ class Case:
             self.env["%s_API_KEY" % provider] = "sk-e2e-0123456789"
             self.env.pop("%s_BASE_URL" % provider, None)
         self.settings = ""  # lines of the agent file
+        self.reader = "tesseract"  # the stand-in's eyes
         self.store = "sqlite:%s" % (self.folder / "log.db")
 
     def agent(self, start, net=None, limits=40):
@@ -168,7 +169,7 @@ class Case:
     def run(self, script, task, start=(), net=None, limits=40):
         if "scripts" not in script:
             script = {"name": self.name, "retry": {"times": 12, "with": "wait"}, **script}
-        standin = Standin(self.folder, script)
+        standin = Standin(self.folder, script, self.reader)
         try:
             agent = self.agent(start, net, limits)
             done = subprocess.run(

@@ -38,6 +38,8 @@ onpointerup=e=>{if(!on)return;on=false;const b=at(e);$('s').value=(b[0]-a[0])+',
  $('p').textContent='Stroke recorded'};
 </script>"""
 
+# On the other screens a picture is made smaller before it is sent, and its letters with it.
+READER = "tesseract" if os.environ.get("TH_TORTURE") else os.path.join(os.path.dirname(os.path.abspath(__file__)), "large_letters.sh")
 DRAG = {"drag": {"from": {"fx": 0.15, "fy": 0.45}, "to": {"fx": 0.45, "fy": 0.5}}}
 STEPS = {
     "Options": {"click": {"text": "Options"}},
@@ -55,7 +57,7 @@ def work(name, model, size, settings="", steps=None, first=None, last=None, scro
     web = Web({"/": PAGE})
     try:
         case = Made.case("models-%s" % name, model, size)
-        case.settings = settings
+        case.settings, case.reader = settings, READER
         do = {**STEPS, **(steps or {})}
         turns = [[first or {"screenshot": True}]]
         for seen, step in do.items():
