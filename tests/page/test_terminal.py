@@ -23,13 +23,16 @@ class Terminal(house_page.Paged):
         tab.wait_text("when the call under way is over", ".live-terminal .live-status")
         (self.work / name / "go").write_text("")
         tab.wait_text("You have the terminal", ".live-terminal .live-status")
-        tab.fill(".terminal-line input", "echo mine $X; read Y")
+        tab.fill(".terminal-line input", "echo mine $X; read Y; echo got $Y")
         tab.click(".terminal-line button", "Enter")
         tab.wait_text("mine kept", ".terminal")
         tab.fill(".terminal-line input", "Łovelace ✓")
         tab.click(".terminal-line button", "Enter")
-        tab.fill(".terminal-line input", "cat; echo over")
+        # What is typed while a command runs is that command's: each is waited for.
+        tab.wait_text("got Łovelace ✓", ".terminal")
+        tab.fill(".terminal-line input", "echo now $((6 * 7)); cat; echo over")
         tab.click(".terminal-line button", "Enter")
+        tab.wait_text("now 42", ".terminal")
         tab.click(".terminal-line button", "Ctrl D")
         tab.wait_text("over", ".terminal")
         self.shot(tab, "terminal")
@@ -39,7 +42,7 @@ class Terminal(house_page.Paged):
         self.wait_event(name, "final")
         log = self.log(name)
         self.assertEqual([e["data"]["arguments"]["command"] for e in log if e["kind"] == "input"],
-                         ["echo mine $X; read Y", "Łovelace ✓", "cat; echo over", "C-d"])
+                         ["echo mine $X; read Y; echo got $Y", "Łovelace ✓", "echo now $((6 * 7)); cat; echo over", "C-d"])
         self.assertIn("then Łovelace ✓", [e["data"]["output"] for e in log if e["kind"] == "outcome"][-1])
 
 

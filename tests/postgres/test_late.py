@@ -77,11 +77,12 @@ class Late(WithNodes):
         dead = self.row(plain, "n3")
         self.assertLessEqual(dead["queue_ms"], dead["seen_ms"])
         self.assertGreater(dead["queue_ms"], 6000)  # the lease was over, by the database's clock
-        self.assertEqual(self.row(plain, "")["queue"], 0)
+        # It is n3's until the other one has taken it, which leaves it to nobody again.
+        self.wait_for(lambda: sum(n["queue"] for n in self.fleet(plain)["nodes"]) == 1)
         self.postgres.sql("UPDATE thole.sessions SET raw_metadata = jsonb_set(raw_metadata, '{thole_start_ms}', to_jsonb((extract(epoch FROM"
                           " clock_timestamp()) * 1000)::bigint - 3600000)) WHERE session_id = 'due'")
         nobody = self.row(plain, "")
-        self.assertEqual(nobody["queue"], 1)
+        self.assertIn(nobody["queue"], (1, 2))
         self.assertTrue(3600000 <= nobody["queue_ms"] <= 3700000, nobody)
         self.wait_for(lambda: self.figure(plain, "queue") == 2 and self.figure(plain, "queue_age_ms") >= 3600000)
         self.postgres.sql("UPDATE thole.sessions SET raw_metadata = convert_from(metadata, 'UTF8')::jsonb WHERE session_id = 'due'")
