@@ -1256,11 +1256,7 @@ static bool faulty_work(const char *url, struct lab_log logs[2], bool *sorry)
 	return stored;
 }
 
-#ifdef TH_SANITIZED
 #define MALLOC_STEP 31
-#else
-#define MALLOC_STEP 7
-#endif
 
 static void failing_calls_of(enum fault fault, int for_good, struct lab_log logs[2])
 {
