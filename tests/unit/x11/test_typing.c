@@ -207,8 +207,8 @@ static char *many(void)
 	for (size_t i = 0; i < count; i++)
 		th_utf8_add(&b, 0x4e00 + (uint32_t)i);
 	th_buf_add_char(&b, '\n');
-	for (size_t i = 0; i < count; i++)
-		th_utf8_add(&b, 0x4e00 + (uint32_t)(count - 1 - i));
+	for (size_t i = 0; i < count / 3; i++)
+		th_utf8_add(&b, 0x4e00 + (uint32_t)(count - 1 - 3 * i));
 	return th_buf_steal(&b, &len);
 }
 
@@ -238,7 +238,7 @@ static void check_field(void)
 	replace_typed("short again: ż 日 \xf0\x9f\x98\x80");
 	/* long and fast */
 	struct th_buf b = TH_BUF_INIT(TH_MIB);
-	for (int i = 0; i < 60; i++)
+	for (int i = 0; i < 20; i++)
 		th_buf_printf(&b, "%d. The quick brown fox; ein süßer Fuchs; 茶色のキツネ\n", i);
 	replace_typed(b.ptr);
 	th_buf_deinit(&b);
