@@ -29,7 +29,7 @@ def installed(folder):
                         "@modelcontextprotocol/server-filesystem", "@playwright/mcp"], cwd=folder, check=True, timeout=600)
         # Of the system: a Python in somebody's home is not there in a sandbox.
         subprocess.run(["/usr/bin/python3", "-m", "venv", str(folder / "python")], check=True, timeout=600)
-        subprocess.run([str(pip / "pip"), "install", "--quiet", "mcp-server-git", "mcp-server-fetch"], check=True, timeout=600)
+        subprocess.run([str(pip / "pip"), "install", "--quiet", "--no-compile", "mcp-server-git", "mcp-server-fetch"], check=True, timeout=600)
     return npm, pip
 
 

@@ -47,7 +47,7 @@ def installed(folder):
     if not (folder / "openhands" / "whole").exists():
         shutil.rmtree(folder / "openhands", ignore_errors=True)
         subprocess.run([python(), "-m", "venv", str(folder / "openhands")], check=True, timeout=600)
-        subprocess.run([str(program), "-m", "pip", "install", "--quiet", *PACKAGES], check=True, timeout=1200)
+        subprocess.run([str(program), "-m", "pip", "install", "--quiet", "--no-compile", *PACKAGES], check=True, timeout=1200)
         (folder / "openhands" / "whole").touch()
     return program
 

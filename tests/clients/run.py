@@ -29,7 +29,6 @@ RULES = [{"if": {"tool": "get_weather"}, "parts": [{"function_call": {"name": "g
          {"if": {"tool_output": {"name": "once", "nth": -1, "contains": "rain"}}, "parts": [{"text": SAID}]},
          {"if": {"tool": "once"}, "parts": [{"reasoning": "Once."}, {"function_call": {"name": "once", "arguments": OSLO}}]},
          {"parts": [{"text": SAID}]}]
-NODE = "node@22"  # for what needs more than the node of the machine
 
 
 def installed(name, *packages):
@@ -43,17 +42,26 @@ def installed(name, *packages):
     return folder
 
 
-def python(name="python", *packages):
-    """A Python with these packages."""
+def node_22():
+    """For what needs more than the node of the machine."""
+    return str(installed("node", "node@22") / "node_modules" / "node" / "bin" / "node")
+
+
+def python(name, *packages):
+    """A Python with these packages; what is imported of them is compiled then."""
     folder = FOLDER / name
     if not (folder / "bin" / "python").exists():
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True, timeout=600)
-        subprocess.run([str(folder / "bin" / "pip"), "install", "--quiet", *(packages or ("openai",))], check=True, timeout=600)
+        subprocess.run([str(folder / "bin" / "pip"), "install", "--quiet", "--no-compile", *packages], check=True, timeout=600)
     return folder / "bin" / "python"
 
 
 def writes(name):
     return {"if": {"tail": "write " + name}, "parts": [{"function_call": {"name": "write_file", "arguments": {"path": name, "content": name}}}]}
+
+
+def sdks():
+    return python("python_sdks", "openai[realtime]", "anthropic", "pydantic-ai-slim[openai,anthropic]")
 
 
 class Clients(serving.Served):
@@ -88,7 +96,7 @@ class Clients(serving.Served):
         self.node("openrouter", "@openrouter/agent", "ai", "@ai-sdk/openai", "@ai-sdk/anthropic", "zod")
 
     def test_clients_for_python(self):
-        interpreter = python("python_sdks", "openai[realtime]", "anthropic", "pydantic-ai-slim[openai,anthropic]")
+        interpreter = sdks()
         self.begin()
         self.client(str(interpreter), str(HERE / "python_sdks.py"), cwd=self.work)
 
@@ -96,10 +104,9 @@ class Clients(serving.Served):
         self.node("mcp_sdk", "@modelcontextprotocol/sdk", "@modelcontextprotocol/client@2")
 
     def test_mcp_inspector(self):
-        folder = installed("inspector", "@modelcontextprotocol/inspector@2.12.0", NODE)
+        folder = installed("inspector", "@modelcontextprotocol/inspector@2.12.0")
         self.begin()
-        inspector = [str(folder / "node_modules/node/bin/node"),
-                     str(folder / "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"), "--cli"]
+        inspector = [node_22(), str(folder / "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"), "--cli"]
         url, token = "http://127.0.0.1:%d" % self.port, serving.TOKENS["alice"]
         for era in ("legacy", "modern"):
             said = self.client(*inspector, url + "/mcp", "--transport", "http", "--protocol-era", era, "--header", "Authorization: Bearer " + token,
@@ -111,13 +118,12 @@ class Clients(serving.Served):
 
     def test_mcp_conformance(self):
         """The suite sends no token, so it drives a program of its own: the protocol's files over the suite's fixtures."""
-        folder = installed("conformance", "@modelcontextprotocol/conformance@0.2.0-alpha.12", NODE)
+        folder = installed("conformance", "@modelcontextprotocol/conformance@0.2.0-alpha.12")
         server = subprocess.Popen([str(house.BUILD / "tests/conformance/conformance-mcp-server"), "0"], stdout=subprocess.PIPE)
         try:
             url = server.stdout.readline().decode().split()[-1]
             for revision in ("2025-11-25", "2026-07-28"):
-                done = subprocess.run([str(folder / "node_modules/node/bin/node"),
-                                       str(folder / "node_modules/@modelcontextprotocol/conformance/dist/index.js"), "server", "--url", url,
+                done = subprocess.run([node_22(), str(folder / "node_modules/@modelcontextprotocol/conformance/dist/index.js"), "server", "--url", url,
                                        "--requirements", revision, "-o", str(folder / "results")],
                                       cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=200, check=False)
                 self.assertEqual(done.returncode, 0, done.stdout.decode()[-6000:])
@@ -128,14 +134,13 @@ class Clients(serving.Served):
 
     def test_mcp_conformance_client(self):
         """All that the revisions require, and of the extensions what needs no person."""
-        folder = installed("conformance", "@modelcontextprotocol/conformance@0.2.0-alpha.12", NODE)
+        folder = installed("conformance", "@modelcontextprotocol/conformance@0.2.0-alpha.12")
         client = str(house.BUILD / "tests/conformance/conformance-mcp-client")
         for revision in ("2025-11-25", "2026-07-28"):
             for what in (("--requirements", revision), ("--scenario", "auth/client-credentials-jwt", "--spec-version", revision),
                          ("--scenario", "auth/client-credentials-basic", "--spec-version", revision)):
                 with self.subTest(revision=revision, what=what):
-                    done = subprocess.run([str(folder / "node_modules/node/bin/node"),
-                                           str(folder / "node_modules/@modelcontextprotocol/conformance/dist/index.js"), "client",
+                    done = subprocess.run([node_22(), str(folder / "node_modules/@modelcontextprotocol/conformance/dist/index.js"), "client",
                                            "--command", client, *what],
                                           cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False)
                     self.assertEqual(done.returncode, 0, done.stdout.decode()[-4000:])
@@ -193,7 +198,7 @@ class Clients(serving.Served):
 
     def test_python_of_the_readme(self):
         text = re.search(r"```python\n(.*?)```", (house.SOURCE / "README.md").read_text(), re.DOTALL).group(1)
-        program = python()
+        program = sdks()
         self.begin()
         self.assertEqual(self.client(str(program), "-c", text.replace("7711", str(self.port)), cwd=self.work).strip(), SAID)
 
