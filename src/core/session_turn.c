@@ -158,6 +158,23 @@ static void note_cut(struct th_session *s)
 	c->incomplete |= !th_str_is(th_json_raw_get(c->item, "status"), "\"completed\"");
 }
 
+/* Counts the turn and what it used; the reservation for it ends. */
+static void count_answer(struct th_step *st, const struct th_ev_model_answered *d)
+{
+	struct th_session *s = st->s;
+	const struct th_json *usage = th_json_get(st->data, "usage");
+
+	s->totals.turns++;
+	s->totals.task_turns++;
+	add_usage(&s->totals, usage, d->cost_nano);
+	th_used_add(&s->used.tokens_written, th_json_get_int(usage, "written", 0));
+	th_used_add(&s->used.model_ms, d->elapsed_ms);
+	s->answer_tokens = usage_tokens(usage);
+	s->reserved = (struct th_reservation){ 0 };
+	s->totals.cost_unknown |= !th_json_get(st->data, "cost_nano");
+	s->totals.unmetered |= d->unmetered;
+}
+
 enum th_code th_on_model_answered(struct th_step *st)
 {
 	struct th_session *s = st->s;
@@ -184,16 +201,7 @@ enum th_code th_on_model_answered(struct th_step *st)
 	take_chain(s, &d);
 	th_buf_clear(&s->started);
 	s->items += next.item_count;
-	s->totals.turns++;
-	s->totals.task_turns++;
-	add_usage(&s->totals, th_json_get(st->data, "usage"), d.cost_nano);
-	th_used_add(&s->used.tokens_written,
-		    th_json_get_int(th_json_get(st->data, "usage"), "written", 0));
-	th_used_add(&s->used.model_ms, d.elapsed_ms);
-	s->answer_tokens = usage_tokens(th_json_get(st->data, "usage"));
-	s->reserved = (struct th_reservation){ 0 };
-	s->totals.cost_unknown |= !th_json_get(st->data, "cost_nano");
-	s->totals.unmetered |= d.unmetered;
+	count_answer(st, &d);
 	s->final_refusal = next.refusal;
 	s->final_failure = next.gave_up;
 	s->unread = next.unread ? s->unread + 1 : 0;
