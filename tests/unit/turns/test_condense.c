@@ -3,6 +3,7 @@
  * test_condense.c - a history that is too long: a model sums it up, or cannot;
  * the provider does not take it.
  */
+#include "json_says.h"
 #include "team_rig.h"
 
 #define SUMMARY "\"compact\":{\"condenser\":\"summary\",\"items\":5,\"keep\":2}"
@@ -51,9 +52,9 @@ static void test_a_summary(void **unused)
 	assert_int_equal(paper_fold(w)->totals.turns, turns);
 	assert_true(sent(w, "one") && sent(w, "THE SUMMARY") && sent(w, "c3"));
 	assert_false(sent(w, ASKED) || sent(w, "c1") || sent(w, "c2"));
-	assert_non_null(strstr(last_data(w, TH_EV_CONDENSATION), "\"summary\":\"THE SUMMARY\""));
-	assert_non_null(
-	    strstr(last_data(w, TH_EV_CONDENSATION), "\"usage\":{\"requests\":1,\"input\":10"));
+	assert_json_text(last_data(w, TH_EV_CONDENSATION), "summary", "THE SUMMARY");
+	assert_json(last_data(w, TH_EV_CONDENSATION), "usage.requests", "1");
+	assert_json(last_data(w, TH_EV_CONDENSATION), "usage.input", "10");
 	assert_int_equal(paper_fold(w)->totals.side[TH_SIDE_CONDENSER].tokens_in, 10);
 	restart(w, AGENT);
 	assert_true(sent(w, "one") && sent(w, "THE SUMMARY") && sent(w, "c3"));
@@ -113,8 +114,8 @@ static void test_no_summary(void **unused)
 
 		answer(w, rows[i].items);
 		assert_non_null(strstr(last_data(w, TH_EV_CONDENSATION), rows[i].why));
-		assert_non_null(strstr(last_data(w, TH_EV_CONDENSATION), "\"name\":\"recent\""));
-		assert_non_null(strstr(last_data(w, TH_EV_CONDENSATION), "\"requests\":1"));
+		assert_json_text(last_data(w, TH_EV_CONDENSATION), "name", "recent");
+		assert_json(last_data(w, TH_EV_CONDENSATION), "usage.requests", "1");
 		assert_true(sent(w, "one") && sent(w, "earlier items") && !sent(w, "c1"));
 		assert_int_equal(w->local_runs, 3);
 		paper_free(w);
@@ -147,8 +148,8 @@ static void test_the_provider_says_so(void **unused)
 	(void)unused;
 	assert_true(sent(w, "c1"));
 	paper_refuse(w, w->request, 400, TOO_LONG);
-	assert_non_null(strstr(last_data(w, TH_EV_MODEL_FAILED), "\"class\":\"context_length\""));
-	assert_non_null(strstr(last_data(w, TH_EV_MODEL_FAILED), "\"too_long\":true"));
+	assert_json_text(last_data(w, TH_EV_MODEL_FAILED), "class", "context_length");
+	assert_json(last_data(w, TH_EV_MODEL_FAILED), "too_long", "true");
 	assert_true(sent(w, "one") && sent(w, "c3") && !sent(w, "c1"));
 	restart(w, PLAIN);
 	assert_true(sent(w, "one") && sent(w, "c3") && !sent(w, "c1"));
@@ -220,8 +221,7 @@ static void test_on_request(void **unused)
 			restart(w, PLAIN);
 		team.row.spec.name = TH_STR("request_condensation");
 		answer(w, CALL("c4", "request_condensation", "{}"));
-		assert_non_null(
-		    strstr(last_data(w, TH_EV_CONDENSATION), "\"name\":\"conversation_window\""));
+		assert_json_text(last_data(w, TH_EV_CONDENSATION), "name", "conversation_window");
 		assert_true(sent(w, "one") && sent(w, "earlier items") && !sent(w, "c1") &&
 			    sent(w, "c4"));
 		team.row.spec.name = TH_STR("weather");
@@ -309,9 +309,9 @@ static void test_past_the_model(void **unused)
 		"c4", "weather", "{}") "],\"usage\":{\"input_tokens\":2000000,"
 				       "\"output_tokens\":5}}");
 	assert_int_equal(times(paper_kinds(w, 0), "condensation"), 1);
-	assert_non_null(strstr(last_data(w, TH_EV_CONDENSATION), "\"name\":\"recent\""));
-	assert_non_null(strstr(last_data(w, TH_EV_CONDENSATION),
-			       "\"fallback\":\"the history was longer than the model takes\""));
+	assert_json_text(last_data(w, TH_EV_CONDENSATION), "name", "recent");
+	assert_json_text(last_data(w, TH_EV_CONDENSATION), "fallback",
+			 "the history was longer than the model takes");
 	assert_true(sent(w, "c4") && !sent(w, "c1") && !sent(w, ASKED));
 	paper_free(w);
 	team_model = "gpt-5.4";
@@ -332,8 +332,8 @@ static void test_the_providers_own(void **unused)
 			 "70000}]"));
 	assert_true(sent(w, "c1") && sent(w, "c3"));
 	answer(w, COMPACTION "," CALL("c4", "weather", "{}"));
-	assert_non_null(strstr(last_data(w, TH_EV_CONDENSATION), "\"name\":\"provider\""));
-	assert_non_null(strstr(last_data(w, TH_EV_CONDENSATION), "\"left_out\":6"));
+	assert_json_text(last_data(w, TH_EV_CONDENSATION), "name", "provider");
+	assert_json(last_data(w, TH_EV_CONDENSATION), "left_out", "6");
 	assert_true(sent(w, "one") && sent(w, COMPACTION) && sent(w, "c4") && !sent(w, "c3"));
 	restart(w, agent);
 	assert_true(sent(w, "one") && sent(w, COMPACTION) && sent(w, "c4") && !sent(w, "c3"));
@@ -369,7 +369,7 @@ static void test_a_task_too_long(void **unused)
 	paper_settle(w);
 	paper_refuse(w, w->request, 400, TOO_LONG);
 	assert_int_equal(paper_fold(w)->state, TH_STATE_FAILED);
-	assert_non_null(strstr(last_data(w, TH_EV_ERROR), "\"class\":\"context_length\""));
+	assert_json_text(last_data(w, TH_EV_ERROR), "class", "context_length");
 	assert_non_null(strstr(last_data(w, TH_EV_ERROR), "may have 50 % of the"));
 	paper_free(w);
 	team_model = "gpt-5.4";

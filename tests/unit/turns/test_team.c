@@ -4,6 +4,7 @@
  * paper: what is asked, when, what becomes of the answers, and what a restart
  * asks again.
  */
+#include "json_says.h"
 #include "team_rig.h"
 
 #define DYNAMIC "{\"name\":\"a\",\"instructions_from\":\"who\"}"
@@ -16,7 +17,7 @@ static void test_instructions_are_asked_once_a_turn(void **unused)
 	script.says[TH_ASK_INSTRUCTIONS] = "\"Be swift.\"";
 	paper_settle(w);
 	assert_non_null(strstr(w->request->body, "Be swift."));
-	assert_non_null(strstr(w->log->list[2].data, "\"instructions\":\"Be swift.\""));
+	assert_json_text(w->log->list[2].data, "instructions", "Be swift.");
 	/* A crash, and another try: the same words, not asked for again. */
 	script.says[TH_ASK_INSTRUCTIONS] = "\"Be slow.\"";
 	restart(w, DYNAMIC);
@@ -51,7 +52,7 @@ static void test_guardrails_answer_when_they_like(void **unused)
 	paper_settle(w);
 	assert_true(w->request->open);
 	assert_int_equal(script.ask_count, 1);
-	assert_non_null(strstr(script.asks[0].input, "\"input\":\"my task\""));
+	assert_json_text(script.asks[0].input, "input", "my task");
 	answer(w, CALL("c1", "weather", "{}"));
 	assert_int_equal(script.ask_count, 2);
 	assert_string_equal(script.asks[1].function, "before");
@@ -465,9 +466,9 @@ static void test_a_history_in_a_form_of_ones_own(void **unused)
 	answer(w, TEXT("back to a") "," CALL("c3", "transfer_to_a", "{}"));
 	assert_int_equal(script.ask_count, 1);
 	assert_string_equal(script.asks[0].function, "own");
-	assert_non_null(strstr(script.asks[0].input,
-			       "\"from\":\"c\",\"to\":\"a\",\"items\":[{\"role\":"
-			       "\"user\",\"content\":\"my task\"}"));
+	assert_json_text(script.asks[0].input, "from", "c");
+	assert_json_text(script.asks[0].input, "to", "a");
+	assert_json(script.asks[0].input, "items.0", "{\"role\":\"user\",\"content\":\"my task\"}");
 	assert_non_null(strstr(script.asks[0].input, "back to a"));
 	assert_null(strstr(script.asks[0].input, "CONVERSATION HISTORY"));
 	restart(w, NESTED); /* it is asked anew */
@@ -502,7 +503,7 @@ static void test_a_filter_of_parts(void **unused)
 	script.says[TH_ASK_FILTER] = "{\"input_history\":\"be quick\"}";
 	answer(w, CALL("c2", "transfer_to_b", "{}"));
 	assert_non_null(strstr(script.asks[0].input, "\"run_context\":{\"turn\":2,\"usage\":{"));
-	assert_non_null(strstr(last_data(w, TH_EV_HANDOFF), "\"run_items\":4"));
+	assert_json(last_data(w, TH_EV_HANDOFF), "run_items", "4");
 	assert_null(strstr(w->request->body, "my task"));
 	assert_non_null(strstr(w->request->body, "be quick"));
 	restart_is_the_same(w, BACK);
@@ -735,15 +736,14 @@ static void test_what_is_said_in_a_run_is_looked_at(void **unused)
 	assert_false(w->request->open);
 	assert_int_equal(script.ask_count, 3);
 	assert_string_equal(script.asks[2].function, "first");
-	assert_non_null(
-	    strstr(script.asks[2].input, "\"input\":\"and \\\\\\\"this\\\\\\\"\\n\\nand that\""));
+	assert_json_text(script.asks[2].input, "input", "and \\\"this\\\"\n\nand that");
 	restart(w, LOOKS); /* nobody has answered */
 	assert_int_equal(script.ask_count, 1);
 	assert_string_equal(script.asks[0].function, "first");
 	count = w->log->count;
 	code_says(w, 0, false, "false");
 	assert_string_equal(paper_kinds(w, count), "guardrail model_requested");
-	assert_non_null(strstr(w->log->list[count].data, "\"after\":2"));
+	assert_json(w->log->list[count].data, "after", "2");
 	assert_non_null(strstr(w->request->body, "and that"));
 	assert_int_equal(script.ask_count, 2);
 	assert_string_equal(script.asks[1].function, "beside");
