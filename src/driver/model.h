@@ -7,7 +7,7 @@
 
 #include "live/live.h"
 
-void th_live_request(struct th_live *l);    /* REQUEST: writes MODEL_REQUESTED */
+void th_live_request(struct th_live *l);    /* REQUEST: writes MODEL_REQUESTED; request.c */
 void th_live_model_call(struct th_live *l); /* MODEL_CALL: sends it */
 void th_live_model_cancel(struct th_live *l, bool log);
 void th_live_poll(struct th_live *l); /* the timer expired */
