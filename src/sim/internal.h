@@ -2,7 +2,7 @@
 /*
  * internal.h - what the simulator's world is made of, for the files that
  * make it: task.c (what is asked for), team.c (by several agents, with
- * code), runtime.c (runtimes, and the world as their drivers see it),
+ * code), runtime.c (runtimes), runtime_world.c (the world as their drivers see it),
  * children.c (sessions that work on calls), people.c, faults.c, and
  * world.c, which draws what happens next.
  */
@@ -178,8 +178,6 @@ th_sim_owner(struct th_sim_world *w); /* the runtime that does not count as dead
 struct th_sim_runtime *th_sim_runtime_new(struct th_sim_world *w);
 void th_sim_runtime_kill(struct th_sim_runtime *r);
 void th_sim_runtime_commit(struct th_sim_runtime *r);
-/* A piece of an answer, or its end. */
-void th_sim_model_step(struct th_sim_runtime *r, struct th_sim_model_call *m);
 void th_sim_local(void *ctx, struct th_driver *d, const struct th_local_call *call);
 /* Some events of a log that is read beside the loop. */
 void th_sim_log_step(struct th_sim_runtime *r, size_t index);
@@ -187,8 +185,17 @@ void th_sim_local_answer(struct th_sim_runtime *r, struct th_ticket t);
 void th_sim_resident_begin(struct th_sim_runtime *r, size_t number);
 void th_sim_resident_end(struct th_sim_runtime *r, size_t number);
 void th_sim_check_logs(struct th_sim_world *w);
+/* The one that a session's effects go through. */
+struct th_sim_client *th_sim_client_of(struct th_sim_runtime *r, size_t number);
 size_t th_sim_task_of(const struct th_sim_world *w, struct th_str id); /* or SESSIONS_MAX */
 size_t th_sim_task_of_ticket(const struct th_sim_runtime *r, struct th_ticket t); /* the same */
+
+/* ---- runtime_world.c ---- */
+
+extern const struct th_world_ops th_sim_world_ops; /* the context is a th_sim_runtime */
+/* A piece of an answer, or its end. */
+void th_sim_model_step(struct th_sim_runtime *r, struct th_sim_model_call *m);
+void th_sim_model_drop(struct th_sim_runtime *r, struct th_sim_model_call *m); /* frees it */
 
 /* ---- children.c: the driver's world, of sessions that work on calls ---- */
 

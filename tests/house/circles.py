@@ -36,7 +36,7 @@ ALLOWED = [
     ("runtime", "human_model human_model_http", "the page shows the questions, and its answers are theirs"),
     ("api", "ask call computing control hooks runtime session team watchers", "handles count references to each other, and all tell the application through one inbox"),
     ("sessions_api", "hold screen", "a person holds the desktop through a socket that shows it, and the socket tells who holds it"),
-    ("sim", "children faults people runtime task team world", "the world moves its parts, and every part schedules in the world"),
+    ("sim", "children faults people runtime runtime_world task team world", "the world moves its parts, and every part schedules in the world"),
     ("sim", "effects executor ledger", "the simulated executor, cut as the real one is"),
     ("cli", "completion help main", "help and completion print the table that they are rows of"),
 ]
