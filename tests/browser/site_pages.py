@@ -8,7 +8,7 @@ import threading
 
 import hard_pages
 
-HEAD = """<!doctype html><meta charset=utf-8><title>%s</title><style>body{margin:20px;font:16px sans-serif}</style>
+HEAD = """<!doctype html><meta charset=utf-8><link rel=icon href="data:,"><title>%s</title><style>body{margin:20px;font:16px sans-serif}</style>
 <script>function did(what, more) { const r = new XMLHttpRequest(); r.open("POST", "/did", false); r.send(JSON.stringify({page: document.title, what, more: more ?? null})); }</script>
 """
 
