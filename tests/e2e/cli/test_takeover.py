@@ -93,6 +93,14 @@ class Takeovers(serving.Served):
         self.assertEqual(viewer.until(lambda m: isinstance(m, dict) and m["type"] == "clipboard")["text"], "\u6f22\u5b57")
         viewer.send({"type": "input", "actions": [{"type": "move", "x": 9999, "y": 1}]})
         self.assertEqual(viewer.until(lambda m: isinstance(m, dict) and m["type"] == "refused")["code"], "refused")
+        # TH_SERVE_INPUTS_MAX: so many may wait, and no more; what came before is done.
+        keys = [{"type": kind, "key": "shift"} for _ in range(256) for kind in ("key_down", "key_up")]
+        viewer.send({"type": "input", "actions": keys + keys[:2]})
+        self.assertEqual(viewer.until(lambda m: isinstance(m, dict) and m["type"] == "refused")["code"], "limit")
+        viewer.send({"type": "input", "actions": [{"type": "move", "x": 9998, "y": 1}]})
+        self.assertEqual(viewer.until(lambda m: isinstance(m, dict) and m["type"] == "refused")["code"], "refused")
+        viewer.send({"type": "input", "actions": [*keys[:511], {"type": "move", "x": 9997, "y": 1}]})
+        self.assertEqual(viewer.until(lambda m: isinstance(m, dict) and m["type"] == "refused")["code"], "refused")
         viewer.send({"type": "give", "note": "I typed the greeting."})
         other.until(control(holder=None))
         self.wait_for(name, "final")
@@ -104,7 +112,7 @@ class Takeovers(serving.Served):
         # Each input is there before its end, and by the person; none outside the time that it was taken.
         inputs = [i for i, k in enumerate(kinds) if k == "input"]
         self.assertTrue(all(taken < i < given and events[i]["source"] == "user" for i in inputs))
-        self.assertLess(len(inputs), 12)
+        self.assertLess(len(inputs), 32)  # of 300 moves and 1,024 keys
         self.assertEqual([e["cause"] for e in events if e["kind"] == "input_done"], [events[i]["seq"] for i in inputs])
         said = events[given + 1]
         self.assertEqual((said["kind"], said["source"]), ("message", "user"))
