@@ -306,7 +306,9 @@ static const struct th_field agent_fields[] = {
 	  "folder that its tools work in; default: the current folder", NULL, NULL, false, 0 },
 	{ "secrets", AT(secrets), TH_FIELD_raw, 0,
 	  "values that its programs may use and never see: NAME -> {hosts: [HOST], headers: "
-	  "[authorization], env: VARIABLE, file: PATH}; see SANDBOX.md",
+	  "[authorization], env: VARIABLE, file: PATH, from: {url: URL} or {command: [PROGRAM]}} "
+	  "or "
+	  "NAME -> {give: true, tools: [NAME], servers: [NAME], hooks: true}; see SANDBOX.md",
 	  NULL, NULL, false, 0 },
 	{ "net", AT(net), TH_FIELD_raw, 0,
 	  "network access of its commands and desktop: none (default), host, or a list of what "

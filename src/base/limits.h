@@ -463,13 +463,19 @@
 #define TH_COMMAND_OUT_MAX (384 * TH_KIB)    /* of each of its streams, for a person */
 #define TH_COMMAND_PROGRESS_MAX (4 * TH_KIB) /* of its standard error, told with a failure */
 #define TH_COMMAND_ARGV_MAX 64
-#define TH_COMMANDS_MAX 32               /* of one call of the shell */
-#define TH_FILE_SCAN_MAX (64 * TH_MIB)   /* read_file looks this far for a line */
-#define TH_NET_RULES_MAX 256             /* entries of an agent's net */
-#define TH_NET_RULE_LEN_MAX 512          /* bytes of one */
-#define TH_SECRETS_MAX 64                /* of an agent */
-#define TH_SECRETS_SESSIONS_MAX 1024     /* that have such */
-#define TH_SECRETS_GIVEN_MAX 256         /* values that a client gives a session, the former too */
+#define TH_COMMANDS_MAX 32             /* of one call of the shell */
+#define TH_FILE_SCAN_MAX (64 * TH_MIB) /* read_file looks this far for a line */
+#define TH_NET_RULES_MAX 256           /* entries of an agent's net */
+#define TH_NET_RULE_LEN_MAX 512        /* bytes of one */
+#define TH_SECRETS_MAX 64              /* of an agent */
+#define TH_SECRETS_SESSIONS_MAX 1024   /* that have such */
+#define TH_SECRETS_GIVEN_MAX 256       /* values that come later, the former too */
+#define TH_SECRET_LOOKUP_S 30          /* for an answer of who is asked for a secret */
+#define TH_SECRET_LOOKUP_S_MAX 300
+#define TH_SECRET_ANSWER_MAX (64 * TH_KIB) /* bytes of it */
+#define TH_SECRET_RETRY_MS 60000         /* after a refresh that failed: the former value is used */
+#define TH_SECRET_PASS_MAX 32            /* variables that such a program gets */
+#define TH_SECRET_MEMBER_MAX 16          /* names that lead to a value in JSON */
 #define TH_SECRETS_JSON_MAX (2 * TH_MIB) /* of those that a client gives at once */
 #define TH_SECRET_NAME_MAX 64            /* bytes of a secret's name, of a header's */
 #define TH_MASK_LEN_MIN 8 /* bytes of a secret: shorter ones would mask what is none */

@@ -303,6 +303,34 @@ static enum th_code check_untrusted(const struct checker *c, const struct th_age
 	return code ? fail_checked(c, &at, &why) : TH_OK;
 }
 
+/* The programs that get a secret are there.  Those of other agents of the team are not looked for.
+ */
+static enum th_code check_takers(const struct th_agent *agent, const struct th_agent_secret *s,
+				 struct th_buf *path, struct th_err *why)
+{
+	for (size_t i = 0; i < s->tools.count && !agent->agents.len; i++) {
+		const struct th_agent_command *c =
+		    th_agent_command_find(&agent->commands, s->tools.list[i]);
+
+		th_buf_clear(path);
+		th_buf_printf(path, "%.*s.tools[%zu]", TH_FMT(s->name), i);
+		if (!c || !c->command.count)
+			return th_fail(why, TH_EUSAGE,
+				       "is no program that is a tool of this agent");
+	}
+	for (size_t i = 0; i < s->servers.count && !agent->agents.len; i++) {
+		const struct th_agent_mcp *server =
+		    th_agent_mcp_find(&agent->mcp_servers, s->servers.list[i]);
+
+		th_buf_clear(path);
+		th_buf_printf(path, "%.*s.servers[%zu]", TH_FMT(s->name), i);
+		if (!server || !server->command.count)
+			return th_fail(why, TH_EUSAGE,
+				       "is no MCP server of this agent that is a program");
+	}
+	return TH_OK;
+}
+
 static enum th_code check_secrets(const struct checker *c, const struct th_agent *agent)
 {
 	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
@@ -316,7 +344,9 @@ static enum th_code check_secrets(const struct checker *c, const struct th_agent
 	enum th_code code = th_agent_secrets_read(agent->secrets, &a, &secrets, &path, &why);
 	for (size_t i = 0; code == TH_OK && i < secrets.count; i++)
 		goes_out |= !secrets.list[i].give;
-	if (goes_out && th_net_kind_of(agent->net) != TH_NET_LIST)
+	for (size_t i = 0; code == TH_OK && i < secrets.count; i++)
+		code = check_takers(agent, &secrets.list[i], &path, &why);
+	if (code == TH_OK && goes_out && th_net_kind_of(agent->net) != TH_NET_LIST)
 		code = th_fail(&why, TH_EUSAGE,
 			       "need a net that is a list of hosts: the egress puts them in");
 	th_buf_printf(&at, "secrets%s%s", path.len ? "." : "", path.ptr);

@@ -4,6 +4,7 @@
  */
 #include "driver/calls.h"
 
+#include "agents/agent_secret.h"
 #include "driver/delegate.h"
 #include "driver/delegate_background.h"
 #include "driver/driver.h"
@@ -78,6 +79,8 @@ static void run_command(struct th_live *l, const struct th_tool_row *row, struct
 	th_jw_array_end(&w);
 	th_jw_kraw(&w, "input", call->arguments);
 	th_jw_kint(&w, "timeout_s", row->command->timeout_s);
+	th_agent_secrets_name(l->session_config->agent->secrets, TH_SECRET_TO_TOOL, row->spec.name,
+			      &w);
 	th_jw_object_end(&w);
 	call->tool = TH_STR("command");
 	call->arguments = th_buf_str(&arguments);

@@ -229,6 +229,18 @@ static enum th_code on_answer(struct session *s, const struct th_json *v, struct
 	return code;
 }
 
+static enum th_code on_renew(struct session *s, const struct th_json *v, struct th_err *err)
+{
+	TH_CLEANUP(th_arena_deinit) struct th_arena a = {};
+	struct th_egress_renew m;
+
+	th_arena_init(&a, TH_FRAME_JSON_MAX);
+	enum th_code code = th_table_parse(&th_egress_renew_table, v, &a, &m, err);
+	if (code == TH_OK && !s->secrets)
+		code = th_fail(err, TH_EPROTO, "it has no secrets");
+	return code ? code : th_egress_secrets_renew(s->secrets, m.secrets, err);
+}
+
 static enum th_code on_message(struct session *s, struct th_str head, struct th_err *err)
 {
 	TH_CLEANUP(th_json_freep) struct th_json_doc *doc = NULL;
@@ -242,6 +254,8 @@ static enum th_code on_message(struct session *s, struct th_str head, struct th_
 		return begin(s, v, err);
 	if (th_str_is(op, "answer") && s->listen_fd >= 0)
 		return on_answer(s, v, err);
+	if (th_str_is(op, "renew") && s->listen_fd >= 0)
+		return on_renew(s, v, err);
 	if (!th_str_is(op, "sync") || s->listen_fd < 0)
 		return th_fail(err, TH_EPROTO, "%s",
 			       s->listen_fd < 0 ? "begin comes first" : "this is not known");

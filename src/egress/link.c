@@ -263,6 +263,25 @@ void th_egress_link_answer(struct th_egress_link *x, struct th_str host, uint16_
 	}
 }
 
+void th_egress_link_secrets(struct th_egress_link *x, const struct th_secret *secrets)
+{
+	TH_CLEANUP(th_buf_deinit) struct th_buf head = TH_BUF_INIT(TH_FRAME_JSON_MAX);
+	struct th_egress_renew m = { .op = TH_STR("renew"), .secrets = th_secret_expose(secrets) };
+	enum th_code code;
+
+	if (!x->secrets) /* it has none: their hosts are not reached */
+		return;
+	x->secrets = secrets;
+	if (!x->sock)
+		return;
+	th_buf_reserve(&head, TH_FRAME_JSON_MAX / 2); /* so that no copy is left behind */
+	th_egress_print(&th_egress_renew_table, &m, &head);
+	code = th_sock_send(x->sock, th_buf_str(&head), TH_STR(""), NULL);
+	explicit_bzero(head.ptr, head.len);
+	if (code && code != TH_EBUSY) /* the next one begins with them */
+		th_loop_defer(x->loop, &x->lost);
+}
+
 /* ---- finding and starting ---- */
 
 static void go_down(struct th_egress_link *x)

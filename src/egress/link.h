@@ -21,8 +21,8 @@ struct th_egress_options {
 	const char *program;   /* thole; copied, like the next */
 	struct th_str session; /* for people */
 	struct th_str net;     /* JSON, th_net_parse */
-	const struct th_secret
-	    *secrets; /* list of exec_secret; NULL: none.  Both outlive the link */
+	const struct th_secret *
+	    secrets; /* list of exec_secret; NULL: none.  Both outlive the link, or the next ones */
 	const struct th_secret *authority; /* th_ca_export */
 	/* A program wants to reach what net does not list, or does (`listed`), and waits for
 	 * th_egress_link_answer. */
@@ -38,6 +38,10 @@ TH_NODISCARD enum th_code th_egress_link_new(struct th_loop *l, const struct th_
 					     struct th_egress_link **ret, struct th_err *err);
 /* Its connections end.  Who waits is not called.  Takes NULL, returns NULL. */
 struct th_egress_link *th_egress_link_free(struct th_egress_link *x);
+
+/* Other values of the same secrets, for requests from now on.  It outlives the link, as the former
+ * one did until now. */
+void th_egress_link_secrets(struct th_egress_link *x, const struct th_secret *secrets);
 
 /* All that wait for that host and port go on, or are refused. */
 void th_egress_link_answer(struct th_egress_link *x, struct th_str host, uint16_t port, bool allow,

@@ -27,7 +27,8 @@ static enum th_code read_one(struct th_egress_secrets *s, const struct th_json *
 	code = th_net_parse(m.hosts, &s->arena, &one->hosts, NULL, err);
 	if (code == TH_OK && one->hosts.kind != TH_NET_LIST)
 		code = th_fail(err, TH_EPROTO, "a secret goes to no host");
-	return code ? code : th_mask_add(s->mask, one->value, err);
+	/* One that is asked for may come later. */
+	return code || !m.value.len ? code : th_mask_add(s->mask, one->value, err);
 }
 
 enum th_code th_egress_secrets_read(struct th_str raw, struct th_str ca,
@@ -62,6 +63,33 @@ enum th_code th_egress_secrets_read(struct th_str raw, struct th_str ca,
 	}
 	*ret = s;
 	return TH_OK;
+}
+
+enum th_code th_egress_secrets_renew(struct th_egress_secrets *s, struct th_str raw,
+				     struct th_err *err)
+{
+	TH_CLEANUP(th_json_freep) struct th_json_doc *doc = NULL;
+	TH_CLEANUP(th_arena_deinit) struct th_arena a = {};
+	enum th_code code = th_json_parse(raw, &doc, err);
+
+	th_arena_init(&a, 4 * TH_MIB);
+	for (struct th_json_iter it = th_json_iter(doc ? th_json_root(doc) : NULL);
+	     code == TH_OK && th_json_next(&it);) {
+		struct th_exec_secret m;
+
+		code = th_table_parse(&th_exec_secret_table, it.val, &a, &m, err);
+		for (size_t i = 0; code == TH_OK && i < s->count; i++) {
+			struct th_egress_secret *one = &s->list[i];
+
+			if (!th_str_eq(one->name, m.name) || th_secret_eq(one->value, m.value))
+				continue;
+			th_secret_free(one->value);
+			one->value = th_secret_new(m.value);
+			code = th_mask_add(s->mask, one->value, err);
+		}
+	}
+	th_mask_build(s->mask);
+	return code;
 }
 
 struct th_egress_secrets *th_egress_secrets_free(struct th_egress_secrets *s)

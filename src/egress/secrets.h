@@ -32,6 +32,9 @@ struct th_egress_secrets {
 TH_NODISCARD enum th_code th_egress_secrets_read(struct th_str raw, struct th_str ca,
 						 struct th_egress_secrets **ret,
 						 struct th_err *err);
+/* Other values of the same ones; those of other names are passed over. */
+TH_NODISCARD enum th_code th_egress_secrets_renew(struct th_egress_secrets *s, struct th_str raw,
+						  struct th_err *err);
 struct th_egress_secrets *th_egress_secrets_free(struct th_egress_secrets *s);
 
 /* Does any secret go to that host? */

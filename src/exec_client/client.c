@@ -176,6 +176,15 @@ static struct th_executor_id add(struct th_executor_client *x, const struct th_e
 	return id;
 }
 
+void th_executor_client_secrets(struct th_executor_client *x, struct th_secret *secrets)
+{
+	if (secrets) {
+		th_secret_free(x->o.secrets);
+		x->o.secrets = secrets;
+	}
+	th_link_soon(x);
+}
+
 void th_executor_client_give(struct th_executor_client *x, struct th_str list)
 {
 	th_secret_free(x->given);

@@ -54,6 +54,12 @@ struct th_executor_options {
 
 	/* A list of exec_secret, JSON; NULL: none.  th_executor_client_new takes it over. */
 	struct th_secret *secrets;
+	/* Asked before an executor is connected to for a new call or for who waits for it, and
+	 * before such a call is sent to one: are these the values that count?  TH_EBUSY: later,
+	 * when th_executor_client_secrets is called; another error: they cannot be had, and what
+	 * waits is not begun, but what is attached to goes on.  NULL: they do. */
+	enum th_code (*fresh)(void *ctx, struct th_err *err);
+	void *fresh_ctx;
 
 	struct th_str computer;            /* kind; empty: the executor's, if any */
 	struct th_str computer_own;        /* the kind's own options: a JSON object; empty: none */
@@ -186,6 +192,9 @@ void th_executor_client_host(struct th_executor_client *x, struct th_executor_id
 void th_executor_client_forget(struct th_executor_client *x, const struct th_str *effect_ids,
 			       size_t count);
 
+/* `fresh` is asked anew.  Takes over the secrets of an executor that is started from now on; NULL:
+ * those that it had.  One that runs is given its own as below. */
+void th_executor_client_secrets(struct th_executor_client *x, struct th_secret *secrets);
 /* Secrets that commands get which name them: a list of exec_given (wire/exec.h), all of them.  They
  * are said to each executor before the next effect; none is started for it. */
 void th_executor_client_give(struct th_executor_client *x, struct th_str list);

@@ -319,6 +319,36 @@ static bool anything_waits(const struct th_executor_client *x)
 	return x->call_count > 0 || x->waiters || x->watch.on_frame || x->end;
 }
 
+/* It is to begin, and has not been sent to anybody on this connection. */
+static bool begins(const struct th_link_call *c)
+{
+	return th_link_call_is(c) && c->id == 0 && !c->held && c->tries == 0 && !c->attach;
+}
+
+/* Their secrets cannot be had. */
+static void fail_new(struct th_executor_client *x, const struct th_err *why)
+{
+	th_link_tell(x, false, 0, why);
+	for (uint32_t i = 0; i < x->call_room && !x->freed; i++)
+		if (begins(x->calls[i]))
+			th_link_call_give_up(x, x->calls[i], why);
+}
+
+/* Whether what waits may go on to the executor.  False: later, or all of it was given up. */
+static bool secrets_are_fresh(struct th_executor_client *x)
+{
+	struct th_err why = {};
+	bool asks = x->waiters != NULL;
+	enum th_code code;
+
+	for (uint32_t i = 0; i < x->call_room && !asks; i++)
+		asks = begins(x->calls[i]);
+	code = asks && x->o.fresh && !x->end ? x->o.fresh(x->o.fresh_ctx, &why) : TH_OK;
+	if (code && code != TH_EBUSY)
+		fail_new(x, &why);
+	return code != TH_EBUSY && !x->freed;
+}
+
 static void remove_work(void *ctx)
 {
 	struct th_link_removal *r = (struct th_link_removal *)ctx;
@@ -429,9 +459,11 @@ void th_link_pass(void *ctx)
 	if (x->freed)
 		return;
 	th_link_enter(x);
-	if (x->state == TH_LINK_IDLE && anything_waits(x) && !th_timer_running(&x->timer))
-		connect(x);
-	else if (x->state == TH_LINK_OPEN)
+	if (x->state == TH_LINK_IDLE && anything_waits(x) && !th_timer_running(&x->timer)) {
+		if (secrets_are_fresh(x) && anything_waits(x))
+			connect(x);
+	} else if (x->state == TH_LINK_OPEN && secrets_are_fresh(x)) {
 		send_waiting(x);
+	}
 	th_link_leave(x);
 }

@@ -106,7 +106,8 @@ static enum th_code add(struct th_executor_server *x, const struct th_json *v, c
 	if (code)
 		return code;
 	struct th_secret *value = th_secret_new(m.value);
-	code = th_mask_add(x->mask, value, err);
+	if (m.value.len) /* else it comes before the first call, as one that is given */
+		code = th_mask_add(x->mask, value, err);
 	th_secret_free(value);
 	if (m.give)
 		return code ? code : give(x, &m, err);
@@ -159,7 +160,7 @@ enum th_code th_exec_secrets_make(struct th_executor_server *x, struct th_err *e
 	return code;
 }
 
-/* ---- what a client gives while the session goes on ---- */
+/* ---- what comes while the session goes on: of clients, and new values of the agent's own ---- */
 
 /* NAME=value as it was given before, or for the first time, and then it is masked from here on. */
 static enum th_code hand(struct th_executor_server *x, const struct th_exec_given *m,
@@ -196,6 +197,77 @@ static enum th_code hand(struct th_executor_server *x, const struct th_exec_give
 		return th_fail(err, TH_ELIMIT, "the secrets are too long");
 	x->handed[x->handed_count++] = *ret;
 	return TH_OK;
+}
+
+/* The list as it came, with another value of that name.  *changed: it had another one. */
+static enum th_code print_with(struct th_executor_server *x, const struct th_exec_given *m,
+			       struct th_buf *out, bool *found, bool *changed, struct th_err *err)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
+	struct th_jw w = th_jw(out);
+	enum th_code code = th_json_parse(th_secret_expose(x->secrets), &doc, err);
+
+	th_arena_init(&a, 4 * TH_MIB);
+	th_jw_array(&w);
+	for (struct th_json_iter it = th_json_iter(doc ? th_json_root(doc) : NULL);
+	     code == TH_OK && th_json_next(&it);) {
+		struct th_exec_secret one;
+
+		code = th_table_parse(&th_exec_secret_table, it.val, &a, &one, err);
+		if (code == TH_OK && !one.give && th_str_eq(one.name, m->name)) {
+			*found = true;
+			*changed = !th_str_eq(one.value, m->value);
+			one.value = m->value;
+		}
+		if (code == TH_OK)
+			th_table_print(&th_exec_secret_table, &one, &w);
+	}
+	th_jw_array_end(&w);
+	return code ? code : th_buf_check(out, "the secrets", err);
+}
+
+/* Of one that the egress puts in. */
+static enum th_code renew_hosts(struct th_executor_server *x, const struct th_exec_given *m,
+				bool *ret, struct th_err *err)
+{
+	struct th_buf list = TH_BUF_INIT(TH_FRAME_JSON_MAX / 2);
+	const char *ignored;
+	bool changed = false;
+	enum th_code code;
+
+	th_buf_reserve(&list, TH_FRAME_JSON_MAX / 2); /* so that no copy is left behind */
+	code = print_with(x, m, &list, ret, &changed, err);
+	if (code == TH_OK && changed)
+		code = hand(x, m, &ignored, err);
+	if (code == TH_OK && changed) {
+		struct th_secret *old = x->secrets;
+
+		x->secrets = th_secret_new(th_buf_str(&list));
+		if (x->egress)
+			th_egress_link_secrets(x->egress, x->secrets);
+		th_secret_free(old);
+	}
+	explicit_bzero(list.ptr, list.cap);
+	th_buf_deinit(&list);
+	return code;
+}
+
+/* *ret: it is one of the agent's own, which has that value from now on. */
+static enum th_code renew(struct th_executor_server *x, const struct th_exec_given *m, bool *ret,
+			  struct th_err *err)
+{
+	*ret = false;
+	for (size_t i = 0; i < x->own_given; i++) {
+		struct th_given_secret *g = &x->env.given.list[i];
+
+		if (!th_str_eq(g->name, m->name))
+			continue;
+		*ret = true;
+		return th_str_is(m->value, g->entry + g->name.len + 1) ? TH_OK
+								       : hand(x, m, &g->entry, err);
+	}
+	return x->secrets ? renew_hosts(x, m, ret, err) : TH_OK;
 }
 
 static enum th_code give_to_commands(struct th_executor_server *x, const char *entry,
@@ -235,11 +307,14 @@ enum th_code th_exec_on_give(struct th_exec_client *c, const struct th_exec_give
 	     code == TH_OK && th_json_next(&it);) {
 		struct th_exec_given one;
 		const char *entry = NULL;
+		bool own = false;
 
 		code = th_table_parse(&th_exec_given_table, it.val, &a, &one, err);
 		if (code == TH_OK)
+			code = renew(x, &one, &own, err);
+		if (code == TH_OK && !own)
 			code = hand(x, &one, &entry, err);
-		if (code == TH_OK && !one.old)
+		if (code == TH_OK && !own && !one.old)
 			code = give_to_commands(x, entry, err);
 	}
 	/* Servers that had the session before gave it others, which stay masked.  It is no fault of

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "agents/agent_secret.h"
 #include "base/text.h"
 #include "guards/guard_look.h"
 #include "guards/hook_ask.h"
@@ -30,6 +31,15 @@ static const struct th_hook_program *hook_of(const struct th_live *l,
 					     const struct th_pending_callback *a)
 {
 	return l->fold.team->members[a->member].guards[a->guard].program;
+}
+
+/* Else it is another agent's own, which may have come with a file. */
+static bool is_of_the_first(const struct th_live *l, const struct th_hook_program *hook)
+{
+	for (size_t i = 0; i < l->fold.team->program_count; i++)
+		if (&l->fold.team->programs[i] == hook)
+			return true;
+	return false;
 }
 
 static struct th_program *program_new(struct th_live *l, const struct th_hook_program *hook)
@@ -175,6 +185,9 @@ static void print_command(const struct th_live *l, const struct th_program *p, s
 	th_jw_kraw(&w, "input", input);
 	th_jw_kint(&w, "timeout_s", p->hook->timeout_s);
 	th_jw_kbool(&w, "apart", true);
+	if (is_of_the_first(l, p->hook))
+		th_agent_secrets_name(l->session_config->agent->secrets, TH_SECRET_TO_HOOK,
+				      p->hook->command, &w);
 	th_jw_object_end(&w);
 }
 

@@ -18,6 +18,7 @@
 	F(mcp, strs, headers, "headers", 0, "Name: value, of each request there.")           \
 	F(mcp, str, token_env, "token_env", 0, "Variable of the runtime with its token.")    \
 	F(mcp, strs, environment, "environment", 0, "NAME=value, beside those of commands.") \
+	F(mcp, strs, secrets, "secrets", 0, "Of a command: names of secrets that it gets.")  \
 	F(mcp, str, era, "era", 0, "modern or legacy; empty: it is found out.")              \
 	F(mcp, int, start_s, "start_s", TH_NONEG, "0: the default.")                         \
 	F(mcp, int, timeout_s, "timeout_s", TH_NONEG, "0: the longest there is.")            \

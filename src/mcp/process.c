@@ -286,7 +286,7 @@ void th_mcp_process_remove(struct th_mcp_process *p, struct th_mcp_work *w, cons
 static struct th_digest digest_of(const struct th_mcp_process_spec *s)
 {
 	struct th_buf text = TH_BUF_INIT(TH_FRAME_JSON_MAX);
-	const struct th_strs *lists[] = { &s->argv, &s->environment, &s->headers };
+	const struct th_strs *lists[] = { &s->argv, &s->environment, &s->headers, &s->secrets };
 	struct th_jw w = th_jw(&text);
 	struct th_digest ret;
 

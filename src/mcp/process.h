@@ -49,6 +49,7 @@ struct th_mcp_process_spec {
 	const struct th_mcp_transport *transport;
 	struct th_str name;
 	struct th_strs argv, environment; /* a child; or */
+	struct th_strs secrets;           /* names of those that a child gets (tools/given.h) */
 	struct th_str url;                /* its address */
 	struct th_strs headers;           /* "Name: value", beside the protocol's own */
 	struct th_str token_env;          /* variable of ours with a token; empty: none */

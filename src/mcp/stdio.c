@@ -132,15 +132,16 @@ static void on_output(void *ctx, enum th_child_stream stream, struct th_str byte
 
 /* ---- its start ------------------------------------------------------------------------------ */
 
+/* `room`: for so many more behind them. */
 static const char **copy_list(struct th_arena *a, const char *const *before,
-			      const struct th_strs *list)
+			      const struct th_strs *list, size_t room)
 {
 	const char **ret;
 	size_t n = 0;
 
 	while (before && before[n])
 		n++;
-	ret = (const char **)th_arena_array(a, n + list->count + 1, sizeof(*ret));
+	ret = (const char **)th_arena_array(a, n + list->count + room + 1, sizeof(*ret));
 	for (size_t i = 0; ret && i < n; i++) {
 		ret[i] = th_arena_cstr(a, th_str_of(before[i]));
 		if (!ret[i])
@@ -154,6 +155,19 @@ static const char **copy_list(struct th_arena *a, const char *const *before,
 	return ret;
 }
 
+static void add_secrets(struct th_mcp_process *p, const char **environment,
+			const struct th_strs *names)
+{
+	size_t n = 0;
+
+	while (environment && environment[n])
+		n++;
+	for (size_t i = 0; environment && i < names->count; i++) {
+		environment[n] = th_given_entry(&p->env->given, names->list[i]);
+		n += environment[n] != NULL;
+	}
+}
+
 static enum th_code init(struct th_mcp_process *p, const struct th_mcp_process_spec *spec,
 			 struct th_err *err)
 {
@@ -162,10 +176,12 @@ static enum th_code init(struct th_mcp_process *p, const struct th_mcp_process_s
 	if (!c)
 		return th_fail(err, TH_ELIMIT, "the server's command is too long");
 	*c = (struct stdio){
-		.argv = copy_list(&p->memory, NULL, &spec->argv),
-		.environment = copy_list(&p->memory, p->env->environment, &spec->environment),
+		.argv = copy_list(&p->memory, NULL, &spec->argv, 0),
+		.environment = copy_list(&p->memory, p->env->environment, &spec->environment,
+					 spec->secrets.count),
 		.folder = th_arena_cstr(&p->memory, p->env->workspace),
 	};
+	add_secrets(p, c->environment, &spec->secrets);
 	th_buf_init(&c->line, TH_MCP_LINE_MAX);
 	th_buf_init(&c->out, TH_MCP_LINE_MAX + 1);
 	th_clip_init(&c->said, TH_MCP_STDERR_MAX);

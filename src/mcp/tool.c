@@ -25,6 +25,7 @@ static enum th_code find_process(struct th_tool_job *job, struct th_mcp_process 
 		.name = a->server,
 		.argv = a->argv,
 		.environment = a->environment,
+		.secrets = a->secrets,
 		.url = a->url,
 		.headers = a->headers,
 		.token_env = a->token_env,

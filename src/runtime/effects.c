@@ -7,6 +7,7 @@
 #include "runtime/analyser.h"
 #include "runtime/given.h"
 #include "runtime/internal.h"
+#include "runtime/lookups.h"
 #include "runtime/mcp.h"
 #include "runtime/secrets.h"
 
@@ -67,6 +68,28 @@ static struct th_executor_options executor_options(const struct th_runtime_sessi
 	return o;
 }
 
+/* Values that were asked for have come, or did not. */
+static void on_values(struct th_runtime_session *s)
+{
+	struct th_secret *list = NULL;
+	struct th_err ignored;
+
+	/* Where it fails, no more calls of servers begin. */
+	(void)!th_runtime_mcp_given(s, &ignored);
+	/* Where a file went away meanwhile, what was read before counts. */
+	(void)!th_runtime_secrets(s, &list, &ignored);
+	if (s->executor)
+		th_executor_client_secrets(s->executor, list);
+	else
+		th_secret_free(list);
+	th_runtime_given_say(s);
+}
+
+static enum th_code secrets_fresh(void *ctx, struct th_err *err)
+{
+	return th_runtime_lookups_fresh(ctx, on_values, err);
+}
+
 enum th_code th_runtime_session_executor(struct th_runtime_session *s, int64_t epoch,
 					 struct th_err *err)
 {
@@ -86,9 +109,13 @@ enum th_code th_runtime_session_executor(struct th_runtime_session *s, int64_t e
 	o = executor_options(s, epoch, &starts);
 	o.place = th_runtime_session_far(s);
 	o.tls = s->rt->far_tls;
-	code = th_runtime_secrets(s->setup->agent.secrets, o.scope, s->id, &o.secrets, err);
+	code = th_runtime_secrets(s, &o.secrets, err);
 	if (code)
 		return code;
+	if (o.secrets) {
+		o.fresh = secrets_fresh;
+		o.fresh_ctx = s;
+	}
 	code = th_executor_client_new(s->rt->loop, &o, &s->executor, err);
 	if (code == TH_OK)
 		th_runtime_given_say(s);

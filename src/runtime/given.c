@@ -6,6 +6,7 @@
 #include "agents/agent_secret.h"
 #include "base/limits.h"
 #include "runtime/internal.h"
+#include "runtime/lookups.h"
 #include "runtime/mcp.h"
 #include "runtime/secrets.h"
 #include "wire/exec.h"
@@ -133,11 +134,12 @@ void th_runtime_given_say(struct th_runtime_session *s)
 	const struct th_runtime_given *g = given_of(s);
 	struct th_jw w = th_jw(&json);
 
-	if (!g || !s->executor)
+	if ((!g && !s->lookups) || !s->executor)
 		return;
 	th_buf_reserve(&json, TH_FRAME_JSON_MAX / 2); /* so that no copy is left behind */
 	th_jw_array(&w);
-	for (size_t i = 0; i < g->count; i++) {
+	th_runtime_lookups_put(s, &w);
+	for (size_t i = 0; g && i < g->count; i++) {
 		const struct value *v = &g->list[i];
 		const struct th_exec_given m = { .name = th_str_of(v->name),
 						 .value = th_secret_expose(v->secret),
@@ -211,7 +213,7 @@ static enum th_code mask_make(const struct th_runtime_session *s, struct th_runt
 
 	if (g->mask)
 		return TH_OK;
-	code = th_runtime_secrets_mask(s->setup->agent.secrets, &g->mask, err);
+	code = th_runtime_secrets_mask(s, &g->mask, err);
 	if (!g->mask)
 		g->mask = th_mask_new();
 	for (size_t i = 0; !code && i < g->count; i++)

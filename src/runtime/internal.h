@@ -47,11 +47,13 @@ struct th_runtime_setup {
 
 /* A session of the runtime: what the driver borrows, and its executor. */
 struct th_runtime_given;
+struct th_runtime_lookups;
 struct th_runtime_mcp;
 
 struct th_runtime_session {
 	struct th_runtime *rt;
 	struct th_runtime_mcp *mcp; /* mcp.c: calls of servers at an address; NULL: none yet */
+	struct th_runtime_lookups *lookups; /* lookups.c; NULL: none is asked for yet */
 	struct th_runtime_session *prev, *next;
 	struct th_runtime_session *parent; /* whose call it works on: closed before that; or NULL */
 	struct th_arena memory;            /* strings; what it was begun with */

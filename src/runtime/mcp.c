@@ -8,6 +8,7 @@
 #include "mcp/process.h"
 #include "mcp/tool.h"
 #include "runtime/given.h"
+#include "runtime/lookups.h"
 #include "runtime/secrets.h"
 
 /* A call, and how it ended. */
@@ -203,19 +204,22 @@ static struct mcp_call *call_new(struct th_runtime_session *s, struct th_ticket 
 static enum th_code make_mask(struct th_runtime_session *s, struct th_err *err)
 {
 	struct th_runtime_mcp *m = s->mcp;
+	struct th_mask *mask = NULL;
 	enum th_code code;
 
 	if (m->masks)
 		return TH_OK;
-	code = th_runtime_secrets_mask(s->setup->agent.secrets, &m->mask, err);
-	if (!m->mask)
-		m->mask = th_mask_new();
+	code = th_runtime_secrets_mask(s, &mask, err);
+	if (!mask)
+		mask = th_mask_new();
 	if (!code)
-		code = th_runtime_given_mask(s, m->mask, err);
+		code = th_runtime_given_mask(s, mask, err);
 	if (code) {
-		m->mask = th_mask_free(m->mask);
+		th_mask_free(mask);
 		return code;
 	}
+	th_mask_free(m->mask); /* one that could not take all */
+	m->mask = mask;
 	th_mask_build(m->mask);
 	m->env.mask = m->mask;
 	m->masks = true;
@@ -228,8 +232,10 @@ enum th_code th_runtime_mcp_given(struct th_runtime_session *s, struct th_err *e
 
 	if (!s->mcp || !s->mcp->masks)
 		return TH_OK;
-	code = th_runtime_given_mask(s, s->mcp->mask, err);
+	code = th_runtime_given_mask(s, s->mcp->mask, err)
+		   ?: th_runtime_lookups_mask(s, s->mcp->mask, err);
 	th_mask_build(s->mcp->mask);
+	s->mcp->masks = !code; /* else the next call has to make one that does */
 	return code;
 }
 

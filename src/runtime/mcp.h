@@ -16,7 +16,8 @@ bool th_runtime_mcp_run(struct th_runtime_session *s, struct th_ticket t,
 			const struct th_effect_call *call, bool settle);
 /* False: there is none. */
 bool th_runtime_mcp_cancel(struct th_runtime_session *s, struct th_ticket t);
-/* A client gave the session secrets: what servers say is masked, too. */
+/* A client gave the session secrets, or values have come that were asked for: what servers say is
+ * masked, too. */
 TH_NODISCARD enum th_code th_runtime_mcp_given(struct th_runtime_session *s, struct th_err *err);
 /* Nobody hears of its calls any more; its servers are let go. */
 void th_runtime_mcp_free(struct th_runtime_session *s);

@@ -8,6 +8,8 @@
 #include "base/limits.h"
 #include "io/clock.h"
 #include "io/files.h"
+#include "runtime/internal.h"
+#include "runtime/lookups.h"
 #include "wire/exec.h"
 
 #define KEY_SIZE 32
@@ -44,12 +46,20 @@ static enum th_code read_key(struct th_buf *key, struct th_err *err)
 	return code;
 }
 
-static enum th_code read_value(const struct th_agent_secret *s, struct th_buf *value,
-			       struct th_err *err)
+/* Empty: it is asked for, and nothing has come yet. */
+static enum th_code read_value(const struct th_runtime_session *of, const struct th_agent_secret *s,
+			       struct th_buf *value, struct th_err *err)
 {
 	TH_CLEANUP(th_buf_deinit) struct th_buf name = TH_BUF_INIT(TH_PATH_LEN_MAX);
 	enum th_code code = TH_OK;
 
+	if (s->from) {
+		const struct th_secret *known = th_runtime_lookups_value(of, s->name);
+
+		if (known)
+			th_buf_add(value, th_secret_expose(known));
+		return TH_OK;
+	}
 	th_buf_add(&name, s->env.len ? s->env : s->file);
 	if (name.failed || memchr(name.ptr, '\0', name.len))
 		return th_fail(err, TH_EUSAGE, "its file has no good name");
@@ -62,18 +72,7 @@ static enum th_code read_value(const struct th_agent_secret *s, struct th_buf *v
 	} else {
 		code = th_file_read(name.ptr, TH_MASK_LEN_MAX + 2, value, err);
 	}
-	while (value->len > 0 &&
-	       (value->ptr[value->len - 1] == '\n' || value->ptr[value->len - 1] == '\r'))
-		th_buf_truncate(value, value->len - 1);
-	if (code == TH_OK && (value->len < TH_MASK_LEN_MIN || value->len > TH_MASK_LEN_MAX))
-		code = th_fail(err, TH_EUSAGE,
-			       "its value has %zu bytes; a secret that can be masked has %d to %d",
-			       value->len, TH_MASK_LEN_MIN, TH_MASK_LEN_MAX);
-	for (size_t i = 0; code == TH_OK && i < value->len; i++)
-		if ((unsigned char)value->ptr[i] < ' ' || value->ptr[i] == 0x7f)
-			code =
-			    th_fail(err, TH_EUSAGE, "its value has a byte that no header may have");
-	return code;
+	return code ? code : th_secret_trim(value, err);
 }
 
 static void placeholder(struct th_str key, struct th_str scope, struct th_str session,
@@ -93,8 +92,8 @@ static void placeholder(struct th_str key, struct th_str scope, struct th_str se
 	th_buf_deinit(&text);
 }
 
-enum th_code th_runtime_secrets(struct th_str raw, struct th_str scope, struct th_str session,
-				struct th_secret **ret, struct th_err *err)
+enum th_code th_runtime_secrets(const struct th_runtime_session *of, struct th_secret **ret,
+				struct th_err *err)
 {
 	TH_CLEANUP(th_arena_deinit) struct th_arena a = {};
 	TH_CLEANUP(th_buf_deinit) struct th_buf path = TH_BUF_INIT(TH_KIB);
@@ -105,7 +104,8 @@ enum th_code th_runtime_secrets(struct th_str raw, struct th_str scope, struct t
 
 	*ret = NULL;
 	th_arena_init(&a, 2 * TH_MIB);
-	enum th_code code = th_agent_secrets_read(raw, &a, &secrets, &path, err);
+	enum th_code code =
+	    th_agent_secrets_read(of->setup->agent.secrets, &a, &secrets, &path, err);
 	if (code == TH_OK && secrets.count > 0)
 		code = read_key(&key, err);
 	th_buf_reserve(&json,
@@ -115,12 +115,12 @@ enum th_code th_runtime_secrets(struct th_str raw, struct th_str scope, struct t
 		const struct th_agent_secret *s = &secrets.list[i];
 		char name[TH_SHA256_HEX_SIZE + 8];
 
-		code = read_value(s, &value, err);
+		code = read_value(of, s, &value, err);
 		if (code) {
 			code = th_prefix(err, code, "secrets.%.*s", TH_FMT(s->name));
 			break;
 		}
-		placeholder(th_buf_str(&key), scope, session, s->name, name);
+		placeholder(th_buf_str(&key), th_buf_str(&of->rt->scope), of->id, s->name, name);
 		struct th_exec_secret m = { .name = s->name,
 					    .placeholder = th_str_of(name),
 					    .value = th_buf_str(&value),
@@ -142,7 +142,8 @@ enum th_code th_runtime_secrets(struct th_str raw, struct th_str scope, struct t
 	return code;
 }
 
-enum th_code th_runtime_secrets_mask(struct th_str raw, struct th_mask **ret, struct th_err *err)
+enum th_code th_runtime_secrets_mask(const struct th_runtime_session *of, struct th_mask **ret,
+				     struct th_err *err)
 {
 	TH_CLEANUP(th_arena_deinit) struct th_arena a = {};
 	TH_CLEANUP(th_buf_deinit) struct th_buf path = TH_BUF_INIT(TH_KIB);
@@ -152,18 +153,21 @@ enum th_code th_runtime_secrets_mask(struct th_str raw, struct th_mask **ret, st
 
 	*ret = NULL;
 	th_arena_init(&a, 2 * TH_MIB);
-	enum th_code code = th_agent_secrets_read(raw, &a, &secrets, &path, err);
+	enum th_code code =
+	    th_agent_secrets_read(of->setup->agent.secrets, &a, &secrets, &path, err);
 	if (code == TH_OK && secrets.count > 0)
 		mask = th_mask_new();
 	for (size_t i = 0; code == TH_OK && i < secrets.count; i++) {
 		struct th_secret *secret;
 
 		th_buf_clear(&value);
-		code = read_value(&secrets.list[i], &value, err);
+		code = read_value(of, &secrets.list[i], &value, err);
 		if (code) {
 			code = th_prefix(err, code, "secrets.%.*s", TH_FMT(secrets.list[i].name));
 			break;
 		}
+		if (!value.len) /* nobody has it yet */
+			continue;
 		secret = th_secret_new(th_buf_str(&value));
 		code = th_mask_add(mask, secret, err);
 		th_secret_free(secret);

@@ -12,13 +12,14 @@
 #include "base/mask.h"
 #include "base/secret.h"
 
-/* `raw`: the agent's secrets (agents/agent_secret.h).  *ret: a list of exec_secret as JSON; NULL:
- * it has none.  TH_EUSAGE: a value is not there, or is too short to be masked. */
-TH_NODISCARD enum th_code th_runtime_secrets(struct th_str raw, struct th_str scope,
-					     struct th_str session, struct th_secret **ret,
-					     struct th_err *err);
-/* What masks their values, for what this process itself is told: *ret; NULL: it has none. */
-TH_NODISCARD enum th_code th_runtime_secrets_mask(struct th_str raw, struct th_mask **ret,
-						  struct th_err *err);
+struct th_runtime_session;
 
+/* *ret: a list of exec_secret as JSON; NULL: the session's agent has none.  One that is asked for
+ * (runtime/lookups.h) and has not come is empty.  TH_EUSAGE: another is not there, or is too short
+ * to be masked. */
+TH_NODISCARD enum th_code th_runtime_secrets(const struct th_runtime_session *of,
+					     struct th_secret **ret, struct th_err *err);
+/* What masks their values, for what this process itself is told: *ret; NULL: it has none. */
+TH_NODISCARD enum th_code th_runtime_secrets_mask(const struct th_runtime_session *of,
+						  struct th_mask **ret, struct th_err *err);
 #endif

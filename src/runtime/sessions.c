@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "io/clock.h"
 #include "runtime/internal.h"
+#include "runtime/lookups.h"
 
 struct th_runtime_session *th_runtime_session_new(struct th_runtime *rt)
 {
@@ -33,6 +34,7 @@ void th_runtime_session_free(struct th_runtime_session *s)
 	if (s->timer.loop)
 		th_timer_stop(&s->timer);
 	s->executor = th_executor_client_free(s->executor);
+	th_runtime_lookups_free(s);
 	free(s->no_executor);
 	free(s->far);
 	if (s->prev)

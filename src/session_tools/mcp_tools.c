@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "agents/agent_secret.h"
 #include "agents/mcp_header.h"
 #include "base/text.h"
 #include "live/log.h"
@@ -194,7 +195,7 @@ static void put_strs(struct th_jw *w, const char *name, const struct th_strs *li
 }
 
 /* All that the executor must know of a server, with each call: it may be another process now. */
-static void put_server(const struct th_agent_mcp *s, struct th_jw *w)
+static void put_server(const struct th_live *l, const struct th_agent_mcp *s, struct th_jw *w)
 {
 	static const char *const eras[] = { "", "modern", "legacy" };
 
@@ -206,6 +207,8 @@ static void put_server(const struct th_agent_mcp *s, struct th_jw *w)
 	} else {
 		put_strs(w, "argv", &s->command);
 		put_strs(w, "environment", &s->environment);
+		th_agent_secrets_name(l->session_config->agent->secrets, TH_SECRET_TO_SERVER,
+				      s->name, w);
 	}
 	th_jw_kstr(w, "era", th_str_of(eras[s->revision]));
 	if (s->sampling != TH_MCP_SAMPLING_OFF)
@@ -236,7 +239,7 @@ void th_live_mcp_run(struct th_live *l, const struct th_call *c, const struct th
 	struct th_jw w = th_jw(&arguments);
 
 	th_jw_object(&w);
-	put_server(row->mcp->server, &w);
+	put_server(l, row->mcp->server, &w);
 	th_jw_kstr(&w, "tool", row->mcp->tool);
 	th_jw_kraw(&w, "arguments", call->arguments);
 	if (row->mcp->server->url.len)
@@ -289,7 +292,7 @@ static void ask_for_list(struct th_live *l, struct th_mcp_list *k)
 
 	k->asked = ++l->mcp_asked;
 	th_jw_object(&w);
-	put_server(k->server, &w);
+	put_server(l, k->server, &w);
 	th_jw_kbool(&w, "reads", true);
 	th_jw_object_end(&w);
 	th_driver_random_id(d, id);

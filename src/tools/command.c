@@ -25,6 +25,7 @@
 	F(command, raw, input, "input", TH_REQ, "For its standard input.")                     \
 	F(command, int, timeout_s, "timeout_s", TH_NONEG, "0: the longest there is.")          \
 	F(command, strs, environment, "environment", 0, "NAME=value, beside the agent's.")     \
+	F(command, strs, secrets, "secrets", 0, "Names of secrets that it gets.")              \
 	F(command, bool, apart, "apart", 0, "The result is an object {out, err}, as written.") \
 	F(command, int, most, "most", TH_NONEG, "Bytes of each that are given; 0: as for a model.")
 
@@ -237,20 +238,27 @@ static void on_exit_(void *ctx, const struct th_child_exit *e)
 /* A keyed one finds its key there. */
 static const char *const *environment(struct th_tool_job *job)
 {
-	const struct th_strs *more = &((const struct th_command *)job->args)->environment;
+	const struct th_command *args = (const struct th_command *)job->args;
+	const struct th_strs *more = &args->environment;
 	const char *const *base = job->env->environment;
 	const char **ret;
 	size_t count = 0;
 
 	while (base && base[count])
 		count++;
-	ret = (const char **)th_arena_array(job->arena, count + more->count + 2, sizeof(*ret));
+	ret = (const char **)th_arena_array(
+	    job->arena, count + more->count + args->secrets.count + 2, sizeof(*ret));
 	for (size_t i = 0; ret && i < count; i++)
 		ret[i] = base[i];
 	for (size_t i = 0; ret && i < more->count; i++)
 		ret[count + i] = th_arena_cstr(job->arena, more->list[i]);
+	count += more->count;
+	for (size_t i = 0; ret && i < args->secrets.count; i++) {
+		ret[count] = th_given_entry(&job->env->given, args->secrets.list[i]);
+		count += ret[count] != NULL;
+	}
 	if (ret)
-		ret[count + more->count] =
+		ret[count] =
 		    th_arena_printf(job->arena, "THOLE_EFFECT_ID=%.*s", TH_FMT(job->effect_id)).ptr;
 	return ret;
 }

@@ -3,6 +3,14 @@
 
 #include "agents/agent_secret.h"
 
+const char *th_given_entry(const struct th_given *g, struct th_str name)
+{
+	for (size_t i = 0; i < g->count; i++)
+		if (th_str_eq(g->list[i].name, name))
+			return g->list[i].entry;
+	return NULL;
+}
+
 const char *const *th_given_environment(const struct th_given *g, struct th_str command,
 					const char *const *base, struct th_arena *a)
 {

@@ -21,6 +21,8 @@ struct th_given {
 	size_t count;
 };
 
+/* NAME=value of that name; NULL: there is none. */
+const char *th_given_entry(const struct th_given *g, struct th_str name);
 /* The environment, and of those that the command names the values.  NULL: the arena is full. */
 const char *const *th_given_environment(const struct th_given *g, struct th_str command,
 					const char *const *base, struct th_arena *a);

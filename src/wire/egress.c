@@ -2,6 +2,7 @@
 #include "wire/egress.h"
 
 TH_TABLE(egress_begin, "A session begins.", true)
+TH_TABLE(egress_renew, "Other values of the same secrets.", true)
 TH_TABLE(egress_number, "An op and a number.", true)
 TH_TABLE(egress_ask, "A connection waits for a word about its host.", true)
 TH_TABLE(egress_answer, "That word.", true)

@@ -7,6 +7,7 @@
  *
  *	begin  first, with the descriptor of the socket that the session's programs
  *	       connect to: ready, or error and the end
+ *	renew  other values of the same secrets
  *	answer what was asked for may be reached, or why not
  *	sync   connection for all that is new, then synced
  *
@@ -29,6 +30,10 @@
 	F(egress_begin, bool, ask_listed, "ask_listed", 0, "and what is listed")    \
 	F(egress_begin, raw, secrets, "secrets", 0, "list of exec_secret")          \
 	F(egress_begin, str, authority, "authority", 0, "certificate and key, PEM")
+
+#define TH_FIELDS_egress_renew(F)                       \
+	F(egress_renew, str, op, "op", TH_REQ, "renew") \
+	F(egress_renew, raw, secrets, "secrets", TH_REQ, "list of exec_secret")
 
 /* ready, sync, synced, withdrawn */
 #define TH_FIELDS_egress_number(F)                                                  \
@@ -66,6 +71,7 @@
 
 #define TH_EGRESS_MESSAGES(X) \
 	X(egress_begin)       \
+	X(egress_renew)       \
 	X(egress_number)      \
 	X(egress_ask)         \
 	X(egress_answer)      \
