@@ -44,6 +44,10 @@ static const struct th_field skills_fields[] = {
 	  NULL, NULL, false, 0 },
 	{ "folders", AT(folders), TH_FIELD_strs, 0, "more folders of skills; these come first",
 	  NULL, NULL, false, 0 },
+	{ "trusted", AT(trusted), TH_FIELD_strs, 0,
+	  "beside whose skills the MCP servers of .mcp.json count: folders, user, repository; "
+	  "default: none",
+	  NULL, NULL, false, 0 },
 	{ "without", AT(without), TH_FIELD_strs, 0, "names of skills that are left out", NULL, NULL,
 	  false, 0 },
 	{ "list", AT(list), TH_FIELD_objects, 0,

@@ -30,6 +30,7 @@ struct th_agent_skills {
 	bool user;              /* those of the account that runs it */
 	struct th_strs folders; /* more of them */
 	struct th_strs without; /* names that are left out */
+	struct th_strs trusted; /* whose .mcp.json counts (agents/subagents.h, th_trusts) */
 	struct th_objects list; /* struct th_skill: those that were found, or are given here */
 };
 

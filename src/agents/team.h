@@ -71,6 +71,8 @@ struct th_member {
 	size_t delegate_count;
 	struct th_guardrail *guards;
 	size_t guard_count;
+	const struct th_hook_program *programs; /* of its own hooks, if it is not the first */
+	size_t program_count;
 	uint32_t guard_masks[TH_GUARD_STAGE_COUNT]; /* bit i: guards[i] is of that stage */
 	uint32_t guard_blocking;
 	enum th_tool_use tool_use;

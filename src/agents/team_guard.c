@@ -56,10 +56,11 @@ static int stage_of(const struct th_hook_program *h)
 	return -1;
 }
 
-static enum th_code add_programs(struct th_team_resolver *r, struct th_member *m)
+static enum th_code add_programs(struct th_team_resolver *r, struct th_member *m,
+				 const struct th_hook_program *list, size_t count)
 {
-	for (size_t i = 0; i < r->team->program_count; i++) {
-		const struct th_hook_program *h = &r->team->programs[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct th_hook_program *h = &list[i];
 		int stage = stage_of(h);
 
 		if (stage < 0)
@@ -82,40 +83,70 @@ static enum th_code add_programs(struct th_team_resolver *r, struct th_member *m
 	return TH_OK;
 }
 
-/* Of the first agent's `hooks`; others may have functions alone. */
-enum th_code th_team_resolve_programs(struct th_team_resolver *r, struct th_team *team)
+static enum th_code read_programs(struct th_team_resolver *r, const struct th_json *definition,
+				  struct th_hook_program **ret, size_t *count)
 {
-	const struct th_json *hooks = th_json_get(r->definition, "hooks");
-	struct th_hook_program *list;
+	const struct th_json *hooks = th_json_get(definition, "hooks");
 	enum th_code code = TH_OK;
 
-	if (!th_team_has_programs(r->definition))
+	*ret = NULL;
+	if (!th_team_has_programs(definition))
 		return TH_OK;
-	list = th_arena_array(r->a, TH_GUARDRAILS_MAX + 1, sizeof(*list));
-	if (!list)
+	*ret = th_arena_array(r->a, TH_GUARDRAILS_MAX + 1, sizeof(**ret));
+	if (!*ret)
 		return th_team_full(r);
 	for (int i = 0; i < TH_HOOK_EVENT_COUNT && !code; i++) {
 		enum th_hook_event event = (enum th_hook_event)i;
 
 		code = th_hooks_read(event, th_json_get(hooks, th_hook_event_name(event)), r->a,
-				     list, &team->program_count, TH_GUARDRAILS_MAX, r->err);
+				     *ret, count, TH_GUARDRAILS_MAX, r->err);
 	}
-	team->programs = list;
-	team->hooks_fail = th_json_bool(th_json_get(hooks, "fail"), false);
 	return th_prefix(r->err, code, "hooks");
 }
 
+/* Of the first agent's `hooks`: asked about all. */
+enum th_code th_team_resolve_programs(struct th_team_resolver *r, struct th_team *team)
+{
+	const struct th_json *hooks = th_json_get(r->definition, "hooks");
+	struct th_hook_program *list;
+	enum th_code code = read_programs(r, r->definition, &list, &team->program_count);
+
+	team->programs = list;
+	team->hooks_fail = th_json_bool(th_json_get(hooks, "fail"), false);
+	return code;
+}
+
+/* Of another's: asked about it alone, and named by it. */
+static enum th_code own_programs(struct th_team_resolver *r, struct th_member *m,
+				 const struct th_json *definition)
+{
+	struct th_hook_program *list;
+	enum th_code code = read_programs(r, definition, &list, &m->program_count);
+
+	m->programs = list;
+	for (size_t i = 0; !code && i < m->program_count; i++) {
+		list[i].name =
+		    th_arena_printf(r->a, "%.*s: %.*s", TH_FMT(m->name), TH_FMT(list[i].name));
+		if (!list[i].name.ptr)
+			return th_team_full(r);
+	}
+	return code;
+}
+
 enum th_code th_team_resolve_guards(struct th_team_resolver *r, struct th_member *m,
-				    const struct th_agent *agent)
+				    const struct th_agent *agent, const struct th_json *definition)
 {
 	const struct th_agent_guardrail *from = agent->guardrails.list;
 	size_t count = agent->guardrails.count;
-	enum th_code code = TH_OK;
+	enum th_code code = definition == r->definition ? TH_OK : own_programs(r, m, definition);
 
+	if (code)
+		return code;
 	if (count > TH_GUARDRAILS_MAX)
 		return th_fail(r->err, TH_ELIMIT, "an agent has at most %d guardrails",
 			       TH_GUARDRAILS_MAX);
-	m->guards = th_arena_array(r->a, count + r->team->program_count + 1, sizeof(*m->guards));
+	m->guards = th_arena_array(r->a, count + r->team->program_count + m->program_count + 1,
+				   sizeof(*m->guards));
 	if (!m->guards)
 		return th_team_full(r);
 	for (size_t i = 0; i < count && !code; i++) {
@@ -136,5 +167,6 @@ enum th_code th_team_resolve_guards(struct th_team_resolver *r, struct th_member
 					    "guardrails: \"%.*s\" is there twice", TH_FMT(g->name));
 	}
 	m->guard_count = count;
-	return code ?: add_programs(r, m);
+	code = code ?: add_programs(r, m, r->team->programs, r->team->program_count);
+	return code ?: add_programs(r, m, m->programs, m->program_count);
 }

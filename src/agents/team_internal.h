@@ -34,7 +34,8 @@ TH_NODISCARD enum th_code th_team_resolve_strs(struct th_team_resolver *r,
 TH_NODISCARD enum th_code th_team_resolve_programs(struct th_team_resolver *r,
 						   struct th_team *team);
 TH_NODISCARD enum th_code th_team_resolve_guards(struct th_team_resolver *r, struct th_member *m,
-						 const struct th_agent *agent);
+						 const struct th_agent *agent,
+						 const struct th_json *definition);
 bool th_team_has_programs_at(const struct th_json *d, const char *member);
 bool th_team_has_programs(const struct th_json *d);
 

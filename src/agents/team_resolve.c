@@ -350,11 +350,14 @@ static enum th_code resolve_member(struct th_team_resolver *r, size_t index)
 	    agent ? th_table_parse(&th_agent_table, d, &scratch, agent, r->err) : th_team_full(r);
 	if (!code && index > 0 && agent->agents.len)
 		code = th_fail(r->err, TH_EUSAGE, "only the first agent may have agents");
-	if (!code && (th_team_has_programs_at(d, "run_hooks") ||
-		      (index > 0 && th_team_has_programs_at(d, "hooks"))))
+	if (!code && th_team_has_programs_at(d, "run_hooks"))
 		code = th_fail(r->err, TH_EUSAGE,
-			       "only `hooks` of the first agent may have programs; they are asked "
-			       "about every agent of the team");
+			       "only `hooks` may have programs: those of the first agent are asked "
+			       "about every agent of the team, those of another about itself");
+	if (!code && index > 0 && th_team_has_programs(d) &&
+	    th_json_bool(th_json_get(th_json_get(d, "hooks"), "fail"), false))
+		code = th_fail(r->err, TH_EUSAGE,
+			       "hooks.fail of the first agent holds for the whole team");
 	if (!code && index > 0 && agent->run_hooks)
 		code = th_fail(r->err, TH_EUSAGE, "only the first agent may have run_hooks");
 	if (!code && index > 0 && agent->stuck)
@@ -372,7 +375,7 @@ static enum th_code resolve_member(struct th_team_resolver *r, size_t index)
 	if (!code)
 		code = th_team_resolve_strs(r, &agent->fallback, &m->fallback);
 	if (!code)
-		code = th_team_resolve_guards(r, m, agent);
+		code = th_team_resolve_guards(r, m, agent, d);
 	if (!code)
 		code = resolve_tool_use(r, m, th_json_get(d, "tool_use_behavior"));
 	if (!code)

@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agents/subagents.h"
 #include "base/text.h"
 #include "config/markdown.h"
+#include "config/mcp_json.h"
 #include "config/read.h"
 #include "config/yaml.h"
 #include "io/files.h"
@@ -102,8 +104,10 @@ enum th_code th_skill_parse(struct th_str text, struct th_str name, struct th_st
 
 struct loading {
 	const struct th_agent_skills *how;
+	struct th_agent *agent;
 	struct th_skill *list;
 	size_t count, walked;
+	enum th_place place; /* where the file is that is being read */
 	struct th_arena *a;
 };
 
@@ -141,6 +145,22 @@ static enum th_code add_file(struct loading *x, int dir, struct th_str path, str
 	return add(x, &s, err);
 }
 
+/* The servers of tools beside a skill. */
+static enum th_code add_servers(struct loading *x, int dir, struct th_str name, struct th_str shown,
+				struct th_err *err)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_CONFIG_SIZE_MAX);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_str path = th_arena_printf(x->a, "%.*s/.mcp.json", TH_FMT(name));
+	enum th_code code;
+
+	if (!th_trusts(&x->how->trusted, x->place) || !th_markdown_read(dir, path, &text))
+		return TH_OK;
+	code = th_json_parse(th_buf_str(&text), &doc, err)
+		   ?: th_mcp_json_add(th_json_root(doc), x->agent, x->a, err);
+	return th_prefix(err, code, "%.*s/%.*s", TH_FMT(shown), TH_FMT(path));
+}
+
 /* NAME.md, and NAME/SKILL.md, of a folder of skills. */
 static enum th_code add_folder(struct loading *x, int root, struct th_str path, struct th_str shown,
 			       struct th_err *err)
@@ -161,10 +181,13 @@ static enum th_code add_folder(struct loading *x, int root, struct th_str path, 
 		bool file = th_str_ends(name, TH_STR(".md"));
 		struct th_str inside =
 		    file ? name : th_arena_printf(x->a, "%.*s/SKILL.md", TH_FMT(name));
+		size_t before = x->count;
 
 		code = add_file(x, dir, inside, file ? th_str_sub(name, 0, name.len - 3) : name,
 				th_arena_printf(x->a, "%.*s/%.*s", TH_FMT(shown), TH_FMT(inside)),
 				file, err);
+		if (!code && !file && x->count > before)
+			code = add_servers(x, dir, name, shown, err);
 	}
 	th_fd_close(&dir);
 	return code;
@@ -298,11 +321,14 @@ static enum th_code instruct(struct th_agent *agent, struct th_arena *a, struct 
 enum th_code th_skills_load(struct th_agent *agent, struct th_arena *a, struct th_err *err)
 {
 	struct th_agent_skills *skills;
-	struct loading x = { .how = agent->skills, .a = a };
+	struct loading x = { .how = agent->skills, .agent = agent, .a = a };
 	enum th_code code = TH_OK;
 
 	if (!agent->skills)
 		return TH_OK;
+	code = th_trusted_check(&agent->skills->trusted, err);
+	if (code)
+		return th_prefix(err, code, "skills");
 	skills = TH_NEW(a, struct th_agent_skills);
 	x.list = th_arena_array(a, TH_SKILLS_MAX, sizeof(*x.list));
 	if (!skills || !x.list)
@@ -311,8 +337,10 @@ enum th_code th_skills_load(struct th_agent *agent, struct th_arena *a, struct t
 		code = add(&x, (const struct th_skill *)x.how->list.list + i, err);
 	for (size_t i = 0; !code && i < x.how->folders.count; i++)
 		code = add_named(&x, x.how->folders.list[i], err);
+	x.place = TH_PLACE_REPOSITORY;
 	if (!code && x.how->repository)
 		code = add_repository(&x, agent->workspace, err);
+	x.place = TH_PLACE_USER;
 	if (!code && x.how->user)
 		code = add_user(&x, err);
 	*skills = *x.how;

@@ -6,11 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agents/hook.h"
 #include "agents/skill.h"
 #include "agents/subagents.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "config/markdown.h"
+#include "config/mcp_json.h"
 #include "config/yaml.h"
 #include "io/files.h"
 #include "rules/risk.h"
@@ -29,6 +31,7 @@ struct loading {
 	size_t count;
 	struct th_agent_task_limit limits[TH_TEAM_MAX]; /* of those that have some */
 	size_t limit_count;
+	enum th_place place; /* where the file is that is being read */
 	struct th_arena *a;
 };
 
@@ -50,20 +53,29 @@ static bool is_known(const struct loading *x, struct th_str name)
 	return false;
 }
 
-/* What it says and thole does not do would be missed where it is not said. */
-static enum th_code check_members(const struct th_json *v, struct th_err *err)
+static bool says_something(const struct th_json *v)
 {
-	static const char *const others[] = { "hooks", "mcp_config", "mcp_servers",
-					      "profile_store_dir" };
+	return th_json_count(v) || th_json_str(v).len;
+}
+
+/* What it says and thole does not do would be missed where it is not said. */
+static enum th_code check_members(const struct loading *x, const struct th_json *v,
+				  struct th_err *err)
+{
+	static const char *const programs[] = { "hooks", "mcp_config", "mcp_servers" };
 	const struct th_json *condenser = th_json_get(v, "condenser");
 
-	for (size_t i = 0; i < TH_COUNT(others); i++) {
-		const struct th_json *o = th_json_get(v, others[i]);
-
-		if (o && !th_json_is_null(o) && (th_json_count(o) || th_json_str(o).len))
-			return th_fail(err, TH_EUSAGE, "%s: an agent in a file has none of its own",
-				       others[i]);
-	}
+	for (size_t i = 0; i < TH_COUNT(programs); i++)
+		if (says_something(th_json_get(v, programs[i])) &&
+		    !th_trusts(&x->how->trusted, x->place))
+			return th_fail(
+			    err, TH_EUSAGE,
+			    "%s: an agent in a file has none where subagents.trusted does "
+			    "not name the place of the file",
+			    programs[i]);
+	if (says_something(th_json_get(v, "profile_store_dir")))
+		return th_fail(err, TH_EUSAGE,
+			       "profile_store_dir: an agent in a file has none of its own");
 	if (th_json_is_object(condenser))
 		return th_fail(err, TH_EUSAGE, "condenser must be default or none");
 	return TH_OK;
@@ -211,6 +223,38 @@ static enum th_code put_skills(const struct loading *x, const struct th_json *na
 	return code ?: th_buf_check(said, "what its instructions say of skills", err);
 }
 
+static enum th_code put_servers(const struct loading *x, const struct th_json *v, struct th_jw *w,
+				struct th_err *err)
+{
+	static const char *const names[] = { "mcp_config", "mcp_servers" };
+	enum th_code code = TH_OK;
+
+	th_jw_key(w, TH_STR("mcp_servers"));
+	th_jw_array(w);
+	for (size_t i = 0; i < TH_COUNT(names) && !code; i++)
+		if (says_something(th_json_get(v, names[i])))
+			code = th_mcp_json_put(th_json_get(v, names[i]), x->agent, w, err);
+	th_jw_array_end(w);
+	return code;
+}
+
+/* By the names that the events have here. */
+static enum th_code put_hooks(const struct th_json *v, struct th_jw *w, struct th_err *err)
+{
+	const struct th_json *events[TH_HOOK_EVENT_COUNT];
+	enum th_code code = th_hooks_file_read(v, events, err);
+
+	th_jw_key(w, TH_STR("hooks"));
+	th_jw_object(w);
+	for (int i = 0; i < TH_HOOK_EVENT_COUNT && !code; i++)
+		if (!th_json_is_null(events[i])) {
+			th_jw_key(w, th_str_of(th_hook_event_name((enum th_hook_event)i)));
+			th_jw_json(w, events[i]);
+		}
+	th_jw_object_end(w);
+	return th_prefix(err, code, "hooks");
+}
+
 static enum th_code put_definition(const struct loading *x, const struct th_json *v,
 				   struct th_str text, struct th_buf *out, struct th_err *err)
 {
@@ -235,7 +279,10 @@ static enum th_code put_definition(const struct loading *x, const struct th_json
 		th_jw_kstr(&w, "model", model);
 	put_tools(th_json_get(v, "tools"), &w);
 	put_inherited(x, &w);
-	code = put_confirm(x, th_json_get_str(v, "permission_mode"), &w, err);
+	code = put_servers(x, v, &w, err);
+	if (!code && says_something(th_json_get(v, "hooks")))
+		code = put_hooks(th_json_get(v, "hooks"), &w, err);
+	code = code ?: put_confirm(x, th_json_get_str(v, "permission_mode"), &w, err);
 	if (!th_str_is(th_json_get_str(v, "condenser"), "none"))
 		th_jw_kraw(&w, "compact", TH_STR("{\"condenser\":\"llm_summarizing\"}"));
 	th_jw_object_end(&w);
@@ -296,7 +343,7 @@ static enum th_code add_text(struct loading *x, struct th_str text, struct th_st
 		return TH_OK;
 	if (name.len > TH_SKILL_NAME_MAX)
 		code = th_fail(err, TH_EUSAGE, "a name has at most %d bytes", TH_SKILL_NAME_MAX);
-	code = code ?: check_members(th_json_root(doc), err);
+	code = code ?: check_members(x, th_json_root(doc), err);
 	code = code ?: add(x, name, th_json_root(doc), text, shown, err);
 	return code && !strstr(err->msg, ".md:") ? th_prefix(err, code, "%.*s", TH_FMT(shown))
 						 : code;
@@ -433,6 +480,9 @@ enum th_code th_subagents_load(struct th_agent *agent, struct th_arena *a, struc
 
 	if (!agent->subagents)
 		return TH_OK;
+	code = th_trusted_check(&x.how->trusted, err);
+	if (code)
+		return th_prefix(err, code, "subagents");
 	th_buf_init(&x.members, TH_SKILLS_SAID_MAX);
 	th_buf_init(&x.about, TH_SKILLS_SAID_MAX);
 	if (agent->agents.len)
@@ -440,10 +490,12 @@ enum th_code th_subagents_load(struct th_agent *agent, struct th_arena *a, struc
 	x.given = doc ? th_json_root(doc) : NULL;
 	for (size_t i = 0; !code && i < x.how->folders.count; i++)
 		code = add_named(&x, x.how->folders.list[i], err);
+	x.place = TH_PLACE_REPOSITORY;
 	if (!code && x.how->repository)
 		code = add_folders(
 		    &x, th_arena_cstr(a, agent->workspace.len ? agent->workspace : TH_STR(".")), "",
 		    err);
+	x.place = TH_PLACE_USER;
 	if (!code && x.how->user)
 		code = add_folders(&x, getenv("HOME"), "~/", err);
 	code = code ?: th_buf_check(&x.members, "the agents", err) ?: th_buf_check(&x.about, "the agents", err);

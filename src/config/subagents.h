@@ -3,8 +3,9 @@
  * subagents.h - agents in Markdown files, read when a session begins.
  *
  *	FOLDER/NAME.md    front matter (YAML): name, description, tools, model,
- *	                  max_iteration_per_run, max_budget_per_run, permission_mode, condenser;
- *	                  the text is its instructions
+ *	                  max_iteration_per_run, max_budget_per_run, permission_mode, condenser,
+ *	                  and of a trusted place mcp_servers and hooks; the text is its
+ *	                  instructions
  *
  * Each becomes an agent of the team, which the tool `task` gives tasks to.  A file cannot ask a
  * person less than the agent that gives the task does.

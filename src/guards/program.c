@@ -651,10 +651,30 @@ void th_live_program_done(struct th_live *l, struct th_ticket t, const struct th
 	end(l, p);
 }
 
+/* Those of the session's end.  True: one is waited for. */
+static bool begin_ends(struct th_live *l, const struct th_hook_program *list, size_t count)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < count && !l->lost; i++) {
+		struct th_program *p;
+
+		if (list[i].event != TH_HOOK_ON_SESSION_END)
+			continue;
+		p = program_new(l, &list[i]);
+		p->about.member = l->fold.agent;
+		p->about.asked_seq = l->fold.seq;
+		any |= !p->hook->async;
+		begin(l, p);
+	}
+	return any;
+}
+
 bool th_live_programs_end(struct th_live *l)
 {
 	const struct th_world_ops *ops = l->driver->world.ops;
 	const struct th_team *team = l->fold.team;
+	const struct th_member *own = &team->members[l->fold.agent];
 	enum th_state s = l->fold.state;
 	bool any = false;
 
@@ -666,17 +686,8 @@ bool th_live_programs_end(struct th_live *l)
 	if (!l->worked || (s != TH_STATE_FINISHED && s != TH_STATE_FAILED && s != TH_STATE_STOPPED))
 		return l->rest_waits;
 	l->worked = false;
-	for (size_t i = 0; i < team->program_count && !l->lost; i++) {
-		struct th_program *p;
-
-		if (team->programs[i].event != TH_HOOK_ON_SESSION_END)
-			continue;
-		p = program_new(l, &team->programs[i]);
-		p->about.member = l->fold.agent;
-		p->about.asked_seq = l->fold.seq;
-		any |= !p->hook->async;
-		begin(l, p);
-	}
+	any = begin_ends(l, team->programs, team->program_count);
+	any |= begin_ends(l, own->programs, own->program_count);
 	l->rest_waits |= any;
 	if (!l->lost)
 		th_live_pump(l);

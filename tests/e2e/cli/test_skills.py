@@ -2,6 +2,8 @@
 """Skills: what the instructions have, what a word, a path and a task bring, and what the model reads itself."""
 
 import json
+import os
+import shutil
 import unittest
 
 import house
@@ -80,6 +82,30 @@ class Skills(house.House):
         self.good("run", "-s", "two", "no /release here, latest dockerfile")
         self.good("run", "-s", "two", '/release version="1 3" day=now')
         self.assertIn("Release 1 3 on now.", self.said("two")[1][1])
+
+    def test_servers_beside_a_skill(self):
+        """Of a trusted place alone; one of the agent file goes before one of the same name."""
+        shutil.copy(os.path.join(os.path.dirname(os.path.abspath(__file__)), "mcp_server.py"), self.work)  # commands see the workspace alone
+        beside = self.work / ".agents/skills/docker/.mcp.json"
+        beside.write_text(json.dumps({"mcpServers": {n: {"command": "sh", "args": ["-c", "touch began.%s; exec python3 mcp_server.py" % n]} for n in ("own", "mine")}}))
+        add = {"function_call": {"name": "own_add", "arguments": {"a": 2, "b": 3}}}
+        self.serve_rules({"if": {"turns": {"equals": 0}}, "parts": [add], "expect": [{"tool": "own_add"}]},
+                         {"parts": [{"text": "Done."}], "expect": [{"tool_output": {"nth": -1, "contains": "5"}}]})
+        mine = "mcp_servers: [{name: mine, command: [python3, mcp_server.py]}]"
+        self.agent("skills: {repository: true, trusted: [repository]}\n" + mine)
+        self.good("run", "-a", self.folder / "agent.yaml", "-s", "one", "Begin.")
+        self.assertTrue((self.work / "began.own").exists())
+        self.assertFalse((self.work / "began.mine").exists())
+        (self.work / "began.own").unlink()
+        self.standin.end()
+        self.serve_rules({"parts": [{"text": "Done."}], "expect": [{"body": {"not_contains": "own_add"}}]})
+        for trusted in ("", ", trusted: [user, folders]"):
+            self.agent("skills: {repository: true%s}" % trusted)
+            self.good("run", "-a", self.folder / "agent.yaml", "-s", "two" + trusted[-3:-1], "Begin.")
+        self.assertFalse((self.work / "began.own").exists())
+        beside.write_text('{"mcpServers": {"own": {"url": "https://a.example"}}}')
+        self.agent("skills: {repository: true, trusted: [repository]}")
+        self.bad(2, ["docker/.mcp.json", "the server own", "named in the agent file"], "run", "-a", self.folder / "agent.yaml", "x")
 
     def test_none_unless_wanted(self):
         self.agent("")

@@ -2,6 +2,8 @@
 """Agents in Markdown files, as OpenHands has them: read when a session begins, given tasks by the tool task, never less bound than who gives them."""
 
 import json
+import os
+import shutil
 import unittest
 
 import house
@@ -107,6 +109,72 @@ class Subagents(house.House):
                        {"tool_output": {"nth": -1, "contains": "It is short."}}, {"body": {"not_contains": "what is in it"}}]),
                    {"if": {"turns": {"equals": 0}}, "parts": [task()]}, {"parts": [{"text": "Done."}]})
         self.good("run", "-a", self.agent("subagents: {repository: true}\nquarantine: [file_editor]"), "-s", "one", "Begin.")
+
+    # ---- programs of its own ----
+
+    SERVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mcp_server.py")
+
+    def with_programs(self, **more):
+        shutil.copy(self.SERVER, self.work)  # commands see the workspace alone
+        matter = dict({"name": "looker", "description": "Looks.", "mcp_servers": {"own": {"command": "sh", "args": [
+            "-c", "env > server.env; exec python3 mcp_server.py"], "env": {"A_SETTING": "of the file"}}},
+            "hooks": {"pre_tool_use": [{"matcher": "own_add", "hooks": [{"command": "cat > hook.json; env > hook.env; : $KEY"}]}],
+                      "session_end": [{"hooks": [{"command": "touch ended"}]}]}}, **more)
+        return "---\n%s\n---\nYou look.\n" % json.dumps(matter)
+
+    def test_servers_and_hooks_of_a_trusted_place(self):
+        """In the sandbox of commands, about this agent alone, and without its caller's secrets."""
+        self.env["KEY"] = "the-key-of-the-caller"
+        self.file("looker.md", self.with_programs())
+        self.rules(self.of_helper(0, call("own_add", a=2, b=3), expect=[{"tool": "own_add"}]),
+                   self.of_helper(1, call("finish", message="RESULT"), expect=[{"tool_output": {"nth": -1, "contains": "5"}}]),
+                   {"if": {"turns": {"equals": 0}}, "parts": [task()], "expect": [{"body": {"not_contains": "own_add"}}]}, {"parts": [{"text": "Done."}]})
+        more = "subagents: {repository: true, trusted: [repository]}\nsecrets: {KEY: {give: true, hooks: true}}"
+        self.assertIn("Done.", self.good("run", "-a", self.agent(more), "-s", "one", "Begin.").out)
+        self.assertEqual(json.loads((self.work / "hook.json").read_text())["tool_name"], "own_add")
+        self.assertIn("A_SETTING=of the file", (self.work / "server.env").read_text())
+        for name in ("server.env", "hook.env"):
+            self.assertNotIn(self.env["KEY"], (self.work / name).read_text())
+        self.assertTrue((self.work / "ended").exists())
+        self.assertFalse([e for e in self.events("one") if e["kind"] in ("hook_started", "mcp_tools")])  # all of it is the helper's
+        helper = [e["data"]["child"] for e in self.events("one") if e["kind"] == "delegation_started"][0]
+        self.assertEqual([e["data"]["name"] for e in self.events(helper) if e["kind"] == "hook_started"],
+                         ["looker: pre_tool_use 1", "looker: session_end 1"])
+
+    def test_its_callers_rules_hold_for_its_servers(self):
+        self.file("looker.md", self.with_programs())
+        self.rules(self.of_helper(0, call("own_add", a=2, b=3)), self.of_helper(1, call("finish", message="RESULT"), expect=[
+                       {"tool_output": {"nth": -1, "contains": "a rule of the agent file forbids this"}}]),
+                   {"if": {"turns": {"equals": 0}}, "parts": [task()]}, {"parts": [{"text": "Done."}]})
+        more = "subagents: {repository: true, trusted: [repository]}\nrules: [{tool: 'own_*', decide: refuse}]"
+        self.good("run", "-a", self.agent(more), "-s", "one", "Begin.")
+        self.assertFalse((self.work / "hook.json").exists())
+
+    def test_nothing_starts_where_nobody_trusts_it(self):
+        (self.folder / "home" / ".agents" / "agents").mkdir(parents=True, exist_ok=True)
+        for key in ("mcp_servers", "hooks"):
+            for trusted in ("", ", trusted: [user, folders]"):
+                matter = {"hooks": None, "mcp_servers": None}
+                del matter[key]
+                self.file("looker.md", self.with_programs(**matter))
+                ended = self.thole("run", "-a", self.agent("subagents: {repository: true%s}" % trusted), "x")
+                self.assertEqual(ended.code, 2)
+                self.assertIn("looker.md: %s: an agent in a file has none where subagents.trusted" % key, ended.err)
+        self.assertFalse((self.work / "server.env").exists())
+        self.bad(2, "trusted[0] must be", "run", "-a", self.agent("subagents: {repository: true, trusted: [all]}"), "x")
+
+    def test_servers_that_a_file_may_not_bring(self):
+        for server, words in (({"url": "https://a.example"}, "named in the agent file"), ({"args": ["x"]}, "no command"), ({"command": "x", "cwd": "/"}, "has cwd"),
+                              ({"command": "x", "args": ["${KEY}"]}, "environment are not for files"), ({"command": "x", "env": {"A": "${KEY}"}}, "not for files"),
+                              ({"command": "x", "args": "y"}, "no list of texts"), ({"command": "x", "env": {"A=B": "c"}}, "no object of texts"),
+                              ({"command": "x", "type": "sse"}, "no program on standard")):
+            self.file("looker.md", self.with_programs(hooks=None, mcp_servers={"own": server}))
+            ended = self.thole("run", "-a", self.agent("subagents: {repository: true, trusted: [repository]}"), "x")
+            self.assertIn("looker.md: the server own: ", ended.err)
+            self.assertIn(words, ended.err)
+        self.file("looker.md", self.with_programs(hooks=None))
+        more = "subagents: {repository: true, trusted: [repository]}\nmcp_servers: [{name: own, command: [x]}]\nsecrets: {KEY: {give: true, servers: [own]}}"
+        self.assertIn("has the name of one that gets a secret", self.thole("run", "-a", self.agent(more), "x").err)
 
     def test_what_is_no_agent(self):
         for text, words in (("---\ntools: [nope]\n---\nx\n", "nope"), ("---\nskills: [a]\n---\nx\n", "no skill"), ("---\nhooks: {stop: [{}]}\n---\nx\n", "hooks"),
