@@ -260,16 +260,35 @@ static void on_outcome(struct th_trace *t, const struct th_event *ev, const stru
 	s->failed = !th_str_is(status, "done");
 }
 
+/* A task in the background had its result when it began: its span ends with it all the same. */
+static size_t task_find(const struct th_trace *t, struct th_str child)
+{
+	for (size_t i = t->count; child.len && i-- > 0;)
+		if (t->spans[i].kind == TH_SPAN_TOOL && t->spans[i].in_background &&
+		    th_str_eq(t->spans[i].child, child))
+			return i;
+	return TH_SPAN_NONE;
+}
+
 static void on_delegation(struct th_trace *t, const struct th_event *ev, const struct th_json *d)
 {
-	size_t index = call_find(t, th_json_get_str(d, "call_id"));
-	struct th_span *s = index == TH_SPAN_NONE ? NULL : &t->spans[index];
+	bool over = ev->kind == TH_EV_DELEGATION_FINISHED;
+	size_t index = over ? task_find(t, th_json_get_str(d, "child")) : TH_SPAN_NONE;
+	struct th_span *s;
 
+	if (index == TH_SPAN_NONE)
+		index = call_find(t, th_json_get_str(d, "call_id"));
+	s = index == TH_SPAN_NONE ? NULL : &t->spans[index];
 	if (!s)
 		return;
-	s->child = keep(t, th_json_get_str(d, "child"));
-	if (ev->kind != TH_EV_DELEGATION_FINISHED)
+	if (!over) {
+		s->child = keep(t, th_json_get_str(d, "child"));
+		s->in_background = th_json_bool(th_json_get(d, "background"), false);
 		return;
+	}
+	if (s->in_background)
+		s->end_ms = TH_MAX(ev->ts_ms, s->start_ms);
+	s->in_background = false; /* another task may go on in that session */
 	take_cost(s, d);
 	s->cost_known = !th_json_bool(th_json_get(d, "cost_unknown"), false);
 }

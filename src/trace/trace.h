@@ -49,7 +49,8 @@ struct th_span {
 	struct th_str name;                           /* model, tool, agent …; task: empty */
 	struct th_str call_id;                        /* tool */
 	struct th_str
-	    child; /* tool: the session that works on it, whose log has spans of its own */
+	    child;          /* tool: the session that works on it, whose log has spans of its own */
+	bool in_background; /* tool: that is under way, and it ends with it */
 	struct th_str
 	    status; /* outcome, "final", "failed", a failure's class; empty: nothing to say */
 	bool failed;

@@ -304,6 +304,45 @@ static void works_for_another(void **state)
 	th_buf_deinit(&text);
 }
 
+/* The call has its result when the task begins; its span ends with the task, and costs what that
+ * did. An id is used again when a task goes on. */
+static void in_the_background(void **state)
+{
+	(void)state;
+	event(TH_EV_MESSAGE, 1, "{\"role\":\"user\",\"content\":\"x\"}");
+	event(TH_EV_MODEL_REQUESTED, 2, "{\"model\":\"m\",\"turn\":1,\"attempt\":1}");
+	event(TH_EV_MODEL_ANSWERED, 3, "{\"status\":\"completed\",\"items\":[]}");
+	event(TH_EV_CALL, 4, "{\"call_id\":\"a\",\"tool\":\"task\",\"class\":\"K\"}");
+	event(TH_EV_DELEGATION_STARTED, 5,
+	      "{\"call_id\":\"a\",\"child\":\"s.1\",\"background\":true}");
+	event(TH_EV_OUTCOME, 6, "{\"call_id\":\"a\",\"status\":\"done\"}");
+	event(TH_EV_MODEL_REQUESTED, 7, "{\"model\":\"m\",\"turn\":2,\"attempt\":1}");
+	event(TH_EV_MODEL_ANSWERED, 8, "{\"status\":\"completed\",\"items\":[]}");
+	event(TH_EV_CALL, 9, "{\"call_id\":\"a\",\"tool\":\"think\",\"class\":\"L\"}");
+	event(TH_EV_DELEGATION_FINISHED, 20,
+	      "{\"call_id\":\"a\",\"child\":\"s.1\",\"usage\":{\"input\":7,\"output\":2},"
+	      "\"cost_nano\":11}");
+	event(TH_EV_OUTCOME, 21, "{\"call_id\":\"a\",\"status\":\"done\"}");
+	event(TH_EV_DELEGATION_FINISHED, 22, "{\"call_id\":\"a\",\"child\":\"s.1\"}");
+	event(TH_EV_FINAL, 30, "{\"output\":\"y\"}");
+	is("task 1-30 final\n"
+	   "  agent 2-30\n"
+	   "    turn 2-7\n"
+	   "      model m 2-3 completed\n"
+	   "      tool task 4-20 done\n"
+	   "    turn 7-30\n"
+	   "      model m 7-8 completed\n"
+	   "      tool think 9-21 done\n");
+	for (size_t i = 0; i < trace.count; i++) {
+		bool task = th_str_is(trace.spans[i].name, "task");
+
+		if (trace.spans[i].kind != TH_SPAN_TOOL)
+			continue;
+		assert_int_equal(trace.spans[i].cost_nano, task ? 11 : 0);
+		assert_int_equal(trace.spans[i].tokens_in, task ? 7 : 0);
+	}
+}
+
 static void full(void **state)
 {
 	(void)state;
@@ -339,10 +378,15 @@ static int tear_down(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(a_tree),  TEST(a_guardrail_says_what_it_did),
-		TEST(ends),    TEST(nonsense),
-		TEST(as_otlp), TEST(works_for_another),
-		TEST(full),    TEST(edges_of_texts),
+		TEST(a_tree),
+		TEST(a_guardrail_says_what_it_did),
+		TEST(ends),
+		TEST(nonsense),
+		TEST(as_otlp),
+		TEST(works_for_another),
+		TEST(full),
+		TEST(edges_of_texts),
+		TEST(in_the_background),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
