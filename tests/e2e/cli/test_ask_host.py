@@ -93,6 +93,23 @@ class AskHost(serving.Served):
         rows = [r for e in self.log("outcome") for r in e["data"]["evidence"]["network"]]
         self.assertEqual({(r["host"], r["decision"]) for r in rows}, {("other.example", "allowed")})
 
+    def test_more_hosts_than_are_asked_about(self):
+        """TH_EGRESS_ASKS_MAX: that many wait, and the next one is refused at once."""
+        self.begin([bash("for p in $(seq 1 17); do (curl -sS http://other.example:$p > $p.txt 2>&1; touch $p.done) & done; wait")], [{"text": "so be it"}])
+        self.wait_for(lambda: list(self.work.rglob("*.done")))
+        ended = [p.with_suffix(".txt").read_text() for p in self.work.rglob("*.done")]
+        self.assertEqual(len(ended), 1)
+        self.assertIn("is not on the list of this agent (net), and too many hosts are asked for", ended[0])
+        self.assertEqual(len(list(self.work.rglob("*.txt"))), 17)
+        asked = set()
+        for _ in range(16):
+            w = self.waits()
+            asked.add(w["port"])
+            self.say("reject", call_id=w["call_id"])
+        self.rest()
+        self.assertEqual(len(asked), 16)
+        self.assertEqual(len(list(self.work.rglob("*.done"))), 17)
+
     def test_refused(self):
         """The program is told, a second try is not asked about, and the next host is another question."""
         self.begin([bash("%s; curl -sS http://good.example/; curl -sS http://false.example/" % TWICE)], [{"text": "so be it"}])

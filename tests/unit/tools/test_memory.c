@@ -194,6 +194,30 @@ static void test_deep(void **state)
 	assert_int_equal(left_behind(), 1);
 }
 
+/* A tree with more entries than one delete removes is gone all the same; the next one has the rest.
+ */
+static void test_sweep(void **state)
+{
+	char name[80];
+
+	(void)state;
+	SAYS("{\"command\":\"create\",\"path\":\"/memories/b\",\"file_text\":\"x\"}", "created");
+	assert_int_equal(mkdir(in_workspace(TH_MEMORY_FOLDER "/a"), 0755), 0);
+	for (int i = 0; i <= TH_MEMORY_SWEEP_MAX; i++) {
+		int fd;
+
+		snprintf(name, sizeof(name), TH_MEMORY_FOLDER "/a/%d", i);
+		fd = open(in_workspace(name), O_WRONLY | O_CREAT | O_EXCL, 0644);
+		assert_true(fd >= 0);
+		close(fd);
+	}
+	SAYS("{\"command\":\"delete\",\"path\":\"/memories/a\"}", "Successfully deleted");
+	assert_false(there(TH_MEMORY_FOLDER "/a"));
+	assert_int_equal(left_behind(), 1);
+	SAYS("{\"command\":\"delete\",\"path\":\"/memories/b\"}", "Successfully deleted");
+	assert_int_equal(left_behind(), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -201,6 +225,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_outside, job_setup, job_teardown),
 		cmocka_unit_test_setup_teardown(test_probe, job_setup, job_teardown),
 		cmocka_unit_test_setup_teardown(test_deep, job_setup, job_teardown),
+		cmocka_unit_test_setup_teardown(test_sweep, job_setup, job_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
