@@ -155,9 +155,23 @@ static size_t room_of(const struct th_profile *p)
 	return bytes > 0 ? (size_t)TH_MIN(bytes, (int64_t)TH_COMPACT_LISTED_MAX) : JUDGE_ROOM;
 }
 
+/* The last picture among parts; what is before stays where there is none. */
+static void take_picture(struct th_str parts, struct th_buf *picture)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(parts);
+
+	while (parts.len && parts.ptr[0] == '[' && th_json_raw_next(&it))
+		if (th_str_is(th_json_raw_get(it.val, "type"), "\"image\"")) {
+			th_buf_clear(picture);
+			th_buf_add(picture, it.val);
+		}
+}
+
 /* What was said and done as the agent sees it, for a model that cannot be sent its history: each
- * item as long as there is room for all.  Where there is none, the task and the newest. */
-static enum th_code put_history(struct th_live *l, struct th_buf *out, struct th_err *err)
+ * item as long as there is room for all.  Where there is none, the task and the newest.  `picture`:
+ * the newest one, a part of a message; empty: there is none. */
+static enum th_code put_history(struct th_live *l, struct th_buf *out, struct th_buf *picture,
+				struct th_err *err)
 {
 	size_t room = room_of(l->team_config.judge->profile), each = JUDGE_ITEM_MAX, from = 1;
 	struct th_transcript t;
@@ -180,9 +194,33 @@ static enum th_code put_history(struct th_live *l, struct th_buf *out, struct th
 		else
 			from += (t.count - from) / 2;
 	}
+	for (size_t i = 0; i < t.count && l->team_config.judge->profile->vision; i++)
+		take_picture(t.list[i].kind == TH_TRANSCRIPT_RESULT ? t.list[i].output
+								    : t.list[i].content,
+			     picture);
 	th_transcript_deinit(&t);
-	th_buf_add_char(out, '\n');
+	th_buf_add_cstr(out, picture->len ? "\nThe newest picture is the one here.\n" : "\n");
+	if (picture->failed)
+		return th_buf_check(picture, "the newest picture", err);
 	return th_buf_check(out, "what the judge is told", err);
+}
+
+/* The text, and the picture if there is one. */
+static void put_content(struct th_str text, struct th_str picture, struct th_buf *out)
+{
+	struct th_jw w = th_jw(out);
+
+	if (!picture.len) {
+		th_jw_str(&w, text);
+		return;
+	}
+	th_jw_array(&w);
+	th_jw_raw(&w, picture);
+	th_jw_object(&w);
+	th_jw_kstr(&w, "type", TH_STR("text"));
+	th_jw_kstr(&w, "text", text);
+	th_jw_object_end(&w);
+	th_jw_array_end(&w);
 }
 
 void th_live_judge(struct th_live *l)
@@ -190,7 +228,7 @@ void th_live_judge(struct th_live *l)
 	const struct th_resolved_model *other = l->team_config.judge;
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_buf content TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
-	struct th_jw w = th_jw(&content);
+	struct th_buf picture TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_side_ask a = { .kind = TH_SIDE_JUDGE,
 				 .options = l->options,
 				 .base_url = l->resolved->base_url,
@@ -223,11 +261,11 @@ void th_live_judge(struct th_live *l)
 		a.base_url = other->base_url;
 		a.history = false;
 		a.judge = true;
-		code = put_history(l, &text, &err);
+		code = put_history(l, &text, &picture, &err);
 		th_live_items_used(l);
 	}
 	put_question(l, &text);
-	th_jw_str(&w, th_buf_str(&text));
+	put_content(th_buf_str(&text), th_buf_str(&picture), &content);
 	a.content = th_buf_str(&content);
 	if (!code)
 		code = th_buf_check(&content, "what the model is asked", &err);

@@ -2,6 +2,8 @@
 """What a person says to a run: more than its limits, no by a message, plan mode and its end; and a judge before the end."""
 
 import json
+import os
+import shutil
 
 import house
 import serving
@@ -138,6 +140,19 @@ class Judge(Control):
         self.assertEqual([r.get("expect_failed") for r in self.standin.requests()], [None, None])
         self.assertIn("gpt-5.4-mini", self.good("log", "n").out)
         self.bad(2, "judge.model", "run", "-a", self.agent("judge: {model: no-such/model}\n"), "-s", "m", "add")
+
+    def test_another_model_sees_the_newest_picture(self):
+        """One that takes pictures, and no other."""
+        shutil.copy(os.path.join(os.path.dirname(os.path.abspath(__file__)), "mcp_server.py"), self.work)  # commands see the workspace alone
+        for model, sees in (("gpt-5.4-mini", True), ("gpt-oss-120b", False)):
+            rule = self.verdict(0.9, True)
+            rule["expect"] = [{"body": {"contains" if sees else "not_contains": "data:image/png;base64,"}}, {"body": {"contains": "It is drawn."}}]
+            draw = {"function_call": {"name": "t_draw", "arguments": {}}}
+            self.rules(rule, *[{"if": {"turns": {"equals": i}}, "parts": [draw]} for i in range(2)], {"parts": says("It is drawn.")})
+            self.good("run", "-a", self.agent("mcp_servers: [{name: t, command: [python3, mcp_server.py]}]\njudge: {model: %s}\n" % model), "-s", model, "draw")
+            self.assertEqual([(v["complete"], v["model"]) for v in self.of(model, "verdict")], [(True, model)])
+            self.assertEqual({r.get("expect_failed") for r in self.standin.requests()}, {None})
+            self.standin.end()
 
     def test_another_model_judges_a_long_task(self):
         """What it is told has an end: of each item the first bytes."""
