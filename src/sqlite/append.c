@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 #include "sqlite/writing.h"
-#include "store/usage.h"
 
 /* ---- events ---- */
 
@@ -91,7 +90,7 @@ static enum th_code usage_note(struct th_writing *w, const struct th_append *a, 
 	if (status != 1)
 		return status < 0 ? (enum th_code)status : TH_OK;
 	if (!th_session_column(st, &before) && th_usage_of(&before.row, a->row, &more))
-		code = th_db_usage_add(w->db, &more, w->err);
+		code = th_usage_sums_add(&w->usage, &more, w->err);
 	sqlite3_reset(st);
 	return code;
 }
@@ -174,7 +173,7 @@ static enum th_code row_insert(struct th_writing *w, const struct th_append *a, 
 	if (status < 0)
 		return (enum th_code)status;
 	if (th_usage_of(NULL, a->row, &one))
-		code = th_db_usage_add(w->db, &one, w->err);
+		code = th_usage_sums_add(&w->usage, &one, w->err);
 	if (code == TH_OK && a->row->parent.len > 0 && a->task.len == 0)
 		code = task_copy(w, a->row->parent, r.number);
 	return code;
@@ -436,7 +435,7 @@ enum th_code th_sqlite_append_write(struct th_writing *w, struct th_append *a)
 		code = row_write(w, a, &spot);
 	}
 	if (code == TH_OK && a->result == TH_OK && th_usage_used(a, &used))
-		code = th_db_used_add(w->db, &used, w->err);
+		code = th_usage_sums_add(&w->used, &used, w->err);
 	if (code != TH_OK || a->result != TH_OK)
 		return code;
 	if (found == 0)

@@ -161,6 +161,18 @@ void th_sqlite_settle(struct th_sqlite *s)
 		th_db_rollback(&s->writer);
 }
 
+/* What its sessions used. */
+static enum th_code sums_write(struct th_writing *w)
+{
+	enum th_code code = TH_OK;
+
+	for (size_t i = 0; i < w->usage.count && code == TH_OK; i++)
+		code = th_db_usage_add(w->db, &w->usage.list[i], w->err);
+	for (size_t i = 0; i < w->used.count && code == TH_OK; i++)
+		code = th_db_used_add(w->db, &w->used.list[i], w->err);
+	return code;
+}
+
 /* All of `list` in one transaction. */
 static enum th_code transact(struct th_sqlite *s, struct th_batch *list, struct th_err *err)
 {
@@ -172,6 +184,8 @@ static enum th_code transact(struct th_sqlite *s, struct th_batch *list, struct 
 		code = th_db_last(w.db, TH_SQL_LAST_PLACE, &before, err);
 	w.next_place = before + 1;
 	w.version = th_db_version(w.db);
+	th_usage_sums_init(&w.usage);
+	th_usage_sums_init(&w.used);
 	th_buf_clear(&s->rows);
 	if (code == TH_OK && !s->recent_seen) { /* of those who died before */
 		code = th_recent_load(w.db, err);
@@ -184,6 +198,10 @@ static enum th_code transact(struct th_sqlite *s, struct th_batch *list, struct 
 	}
 	if (code == TH_OK)
 		code = th_sqlite_write_out(&w);
+	if (code == TH_OK)
+		code = sums_write(&w);
+	th_usage_sums_deinit(&w.usage);
+	th_usage_sums_deinit(&w.used);
 	if (code == TH_OK && s->recent_bytes > TH_STORE_RECENT_MAX)
 		code = th_recent_shorten(w.db, &s->recent_bytes, err);
 	if (code == TH_OK)

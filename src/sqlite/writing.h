@@ -4,6 +4,7 @@
 #define TH_SQLITE_WRITING_H
 
 #include "sqlite/sqlite.h"
+#include "store/usage.h"
 
 /* An event that is to be inserted. */
 struct th_queued {
@@ -20,6 +21,7 @@ struct th_writing {
 	uint32_t version;                 /* of the database */
 	struct th_queued queue[16];
 	size_t queued;
+	struct th_usage_sums usage, used; /* each line is written once, at the end */
 	struct th_err *err;
 };
 
