@@ -152,12 +152,13 @@ static const struct th_field *field_find(struct th_str name)
 	return NULL;
 }
 
-/* The member is parsed as a definition of its own, and its cell taken over: what it refers to is in
- * the agent's memory. */
+/* The member is parsed as a definition of its own, and its cell taken over: what it refers to is
+ * copied to the agent's memory, and no more. */
 static int member_set(struct thole_agent *a, struct th_str member, struct th_str json,
 		      struct thole_error *err)
 {
 	struct th_buf text = TH_BUF_INIT(2 * TH_CONFIG_SIZE_MAX);
+	struct th_arena scratch TH_CLEANUP(th_arena_deinit) = {};
 	struct th_json_doc *doc = NULL;
 	struct th_jw w = th_jw(&text);
 	struct th_agent parsed;
@@ -165,6 +166,7 @@ static int member_set(struct thole_agent *a, struct th_str member, struct th_str
 	const struct th_field *f;
 	enum th_code code;
 
+	th_arena_init(&scratch, TH_AGENT_MEMORY_MAX);
 	th_jw_object(&w);
 	th_jw_key(&w, member);
 	th_jw_raw(&w, json);
@@ -173,24 +175,24 @@ static int member_set(struct thole_agent *a, struct th_str member, struct th_str
 	if (!code)
 		code = th_json_parse(th_buf_str(&text), &doc, &e);
 	if (!code)
-		code = th_table_parse(&th_agent_table, th_json_root(doc), &a->memory, &parsed, &e);
+		code = th_table_parse(&th_agent_table, th_json_root(doc), &scratch, &parsed, &e);
 	if (!code && th_str_is(member, "net")) {
 		struct th_net_policy policy;
 
-		code = th_net_parse(parsed.net, &a->memory, &policy, NULL, &e);
+		code = th_net_parse(parsed.net, &scratch, &policy, NULL, &e);
 		code = code ? th_prefix(&e, code, "net") : TH_OK;
 	}
 	f = code ? NULL : field_find(member);
 	if (f) {
-		struct th_agent kept = a->def;
+		struct th_agent own;
 
-		memcpy((char *)&kept + f->offset, (const char *)&parsed + f->offset,
-		       size_of(f->kind));
-		/* Strings of the text go with it. */
-		code = th_agent_copy(&kept, &a->memory, &a->def, &e);
+		code = th_agent_copy(&parsed, &a->memory, &own, &e);
 		if (code)
 			(void)th_fail(&e, code, "the agent's definition has more than %zu bytes",
 				      TH_AGENT_MEMORY_MAX);
+		else
+			memcpy((char *)&a->def + f->offset, (const char *)&own + f->offset,
+			       size_of(f->kind));
 	}
 	if (!code && th_str_is(member, "computer"))
 		a->see = NULL;
