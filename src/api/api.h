@@ -189,7 +189,7 @@ struct thole_session {
 	    **at_ended;              /* in the runtime's list; NULL: it is not there */
 	struct thole_session *chain; /* of those whose names have the same hash */
 	struct thole_runtime *rt;
-	struct thole_agent *agent; /* may be NULL */
+	struct thole_agent *agent; /* whose code it runs; NULL: there is none */
 	size_t users;              /* the caller, the driver, each note */
 	struct th_handle handle;   /* {0, 0}: not ready, or over */
 	char *id;

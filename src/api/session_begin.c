@@ -86,20 +86,6 @@ static void on_ready(void *ctx, struct th_handle h, const struct th_err *err)
 	th_api_deliver_soon(s->rt);
 }
 
-static struct thole_session *session_make(struct thole_runtime *rt, struct thole_agent *agent)
-{
-	struct thole_session *s = th_alloc(sizeof(*s));
-
-	s->rt = rt;
-	s->agent = th_api_agent_ref(agent);
-	s->users = 2;
-	s->next = rt->sessions;
-	if (s->next)
-		s->next->prev = s;
-	rt->sessions = s;
-	return s;
-}
-
 /* Functions of all agents of the team; of two that share one, the first's row counts. */
 static size_t add_rows(const struct thole_session *s, const struct thole_agent *a,
 		       struct th_tool_row *rows, size_t count)
@@ -135,6 +121,26 @@ static bool has_functions(const struct thole_agent *a)
 	for (size_t i = 0; a && !found && i < a->member_count; i++)
 		found = has_functions(a->members[i]);
 	return found;
+}
+
+/* Else the session needs the agent no more: what it is run with is a copy. */
+static bool has_code(const struct thole_agent *a)
+{
+	return a && (a->see || count_tools(a) > 0 || has_functions(a));
+}
+
+static struct thole_session *session_make(struct thole_runtime *rt, struct thole_agent *agent)
+{
+	struct thole_session *s = th_alloc(sizeof(*s));
+
+	s->rt = rt;
+	s->agent = has_code(agent) ? th_api_agent_ref(agent) : NULL;
+	s->users = 2;
+	s->next = rt->sessions;
+	if (s->next)
+		s->next->prev = s;
+	rt->sessions = s;
+	return s;
 }
 
 static size_t agent_rows(const struct thole_session *s, struct th_tool_row **ret)
