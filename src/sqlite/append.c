@@ -206,7 +206,8 @@ static int head_get(struct th_writing *w, const struct th_append *a, enum th_cod
 	bool good;
 	int status;
 
-	code = th_sqlite_write_out(w);
+	if (!a->create) /* of one that begins, it counts alone whether it is there */
+		code = th_sqlite_write_out(w);
 	if (code != TH_OK)
 		return code;
 	if (st)
@@ -246,6 +247,9 @@ static enum th_code fork_check(struct th_writing *w, const struct th_append *a,
 
 	if (a->row->parent.len == 0)
 		return TH_OK;
+	code = th_sqlite_write_out(w);
+	if (code != TH_OK)
+		return code;
 	code = th_db_digest_at(w->db, a->row->parent, a->row->parent_seq, &digest, &depth, w->err);
 	if (code == TH_ENOENT || code == TH_ECORRUPT) {
 		*ret_result = code;
