@@ -26,6 +26,19 @@ static const struct {
 	{ "text", "format", "format" },
 };
 
+/* Members that both forms have, in one pass over a body that may be long. */
+enum { MODEL, INSTRUCTIONS, TOOLS, STREAM, INPUT, EXTRA, SETTINGS, MEMBERS };
+static const char *const body_members[] = {
+	[MODEL] = "model", [INSTRUCTIONS] = "instructions", [TOOLS] = "tools", [STREAM] = "stream",
+	[INPUT] = "input",
+};
+static const char *const unified_members[] = {
+	[MODEL] = "model",       [INSTRUCTIONS] = "instructions",
+	[TOOLS] = "tools",       [STREAM] = "stream",
+	[INPUT] = "items",       [EXTRA] = "extra",
+	[SETTINGS] = "settings",
+};
+
 static bool is_empty_list(struct th_str raw)
 {
 	struct th_json_raw_iter it = th_json_raw_iter(raw);
@@ -70,11 +83,20 @@ static enum th_code put_items(struct th_str input, struct th_jw *w, struct th_er
 
 static void put_settings(struct th_str body, struct th_jw *w)
 {
+	const char *names[TH_COUNT(settings)];
+	struct th_str found[TH_COUNT(settings)];
+
+	for (size_t i = 0; i < TH_COUNT(settings); i++)
+		names[i] = settings[i].theirs;
+	th_json_raw_gets(body, TH_COUNT(settings), names, found);
 	th_jw_key(w, TH_STR("settings"));
 	th_jw_object(w);
 	for (size_t i = 0; i < TH_COUNT(settings); i++) {
-		struct th_str val = th_json_raw_get(body, settings[i].theirs);
+		struct th_str val;
 
+		if (i > 0 && strcmp(names[i], names[i - 1]) == 0) /* two of one object */
+			found[i] = found[i - 1];
+		val = found[i];
 		if (settings[i].inner)
 			val = th_json_raw_get(val, settings[i].inner);
 		if (is_value(val))
@@ -87,10 +109,13 @@ static void put_settings(struct th_str body, struct th_jw *w)
 static enum th_code put_known(struct th_str model, struct th_str body, struct th_jw *w,
 			      struct th_err *err)
 {
-	struct th_str name = th_json_raw_get(body, "model");
-	struct th_str instructions = th_json_raw_get(body, "instructions");
-	struct th_str tools = th_json_raw_get(body, "tools");
+	struct th_str found[MEMBERS], name, instructions, tools;
 	enum th_code code;
+
+	th_json_raw_gets(body, TH_COUNT(body_members), body_members, found);
+	name = found[MODEL];
+	instructions = found[INSTRUCTIONS];
+	tools = found[TOOLS];
 
 	th_jw_object(w);
 	if (name.len > 2 && name.ptr[0] == '"')
@@ -99,10 +124,10 @@ static enum th_code put_known(struct th_str model, struct th_str body, struct th
 		th_jw_kstr(w, "model", model);
 	else
 		return th_fail(err, TH_EPROTO, "model is missing: it must be a string");
-	th_jw_kbool(w, "stream", th_str_is(th_json_raw_get(body, "stream"), "true"));
+	th_jw_kbool(w, "stream", th_str_is(found[STREAM], "true"));
 	if (is_value(instructions) && instructions.ptr[0] == '"')
 		th_jw_kraw(w, "instructions", instructions);
-	code = put_items(th_json_raw_get(body, "input"), w, err);
+	code = put_items(found[INPUT], w, err);
 	if (code)
 		return code;
 	th_jw_kraw(w, "tools", tools.len && tools.ptr[0] == '[' ? tools : TH_STR("[]"));
@@ -187,18 +212,20 @@ static void put_object(const char *theirs, struct th_str ours, struct th_jw *w)
 
 static void put_unified(struct th_str unified, struct th_jw *w)
 {
-	struct th_str extra = th_json_raw_get(unified, "extra");
-	struct th_str ours = th_json_raw_get(unified, "settings");
-	struct th_str instructions = th_json_raw_get(unified, "instructions");
-	struct th_str tools = th_json_raw_get(unified, "tools");
+	struct th_str found[MEMBERS], extra, ours, instructions, tools;
 
+	th_json_raw_gets(unified, TH_COUNT(unified_members), unified_members, found);
+	extra = found[EXTRA];
+	ours = found[SETTINGS];
+	instructions = found[INSTRUCTIONS];
+	tools = found[TOOLS];
 	th_jw_object(w);
 	if (!th_unified_has(extra, "model"))
-		th_jw_kraw(w, "model", th_json_raw_get(unified, "model"));
+		th_jw_kraw(w, "model", found[MODEL]);
 	if (instructions.len && !th_unified_has(extra, "instructions"))
 		th_jw_kraw(w, "instructions", instructions);
 	if (!th_unified_has(extra, "input"))
-		put_input(th_json_raw_get(unified, "items"), w);
+		put_input(found[INPUT], w);
 	if (!is_empty_list(tools) && !th_unified_has(extra, "tools"))
 		th_jw_kraw(w, "tools", tools);
 	if (!th_unified_has(extra, "reasoning"))
@@ -211,8 +238,7 @@ static void put_unified(struct th_str unified, struct th_jw *w)
 		if (!settings[i].inner && val.len && !th_unified_has(extra, settings[i].theirs))
 			th_jw_kraw(w, settings[i].theirs, val);
 	}
-	if (th_str_is(th_json_raw_get(unified, "stream"), "true") &&
-	    !th_unified_has(extra, "stream"))
+	if (th_str_is(found[STREAM], "true") && !th_unified_has(extra, "stream"))
 		th_jw_kbool(w, "stream", true);
 	th_unified_put_extra(w, extra);
 	th_jw_object_end(w);
