@@ -82,7 +82,6 @@ static void over(struct th_response_pass *p, bool here, const struct th_response
 static void refused(struct th_response_pass *p, int status)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct th_buf code TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	const struct th_json *error = NULL;
 
 	if (th_json_parse(th_buf_str(&p->refusal), &doc, NULL) == TH_OK)
