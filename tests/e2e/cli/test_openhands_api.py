@@ -170,6 +170,11 @@ class Conversations(Faces):
                 elif m["key"] == "full_state" and m["value"]["execution_status"] == "finished":
                     break
         all_of = [e["id"] for e in self.told(c)]
+        # More than one state says finished: the last events may stand behind the first that does.
+        while len(seen) < len(all_of) - 1:
+            m = s.receive()
+            if m["kind"] != "ConversationStateUpdateEvent":
+                seen.append(m["id"])
         self.assertEqual(seen, all_of[1:])
         self.assertEqual(len(set(all_of)), len(all_of))
         again = self.socket(c, query="?resend_mode=all")

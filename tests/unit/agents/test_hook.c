@@ -243,8 +243,14 @@ static void of_a_team(void **state)
 		    0);
 	}
 	th_json_free(doc);
-	doc = parse("{\"agents\":{\"b\":{\"hooks\":{\"stop\":[]}}}}");
-	assert_int_equal(th_team_resolve(th_json_root(doc), &a, &team, &err), TH_EUSAGE);
+	/* Those of another agent are asked about that one alone. */
+	doc = parse("{\"agents\":{\"b\":{\"hooks\":{\"pre_tool_use\":[{\"matcher\":\"terminal\","
+		    "\"hooks\":[{\"command\":\"x\"}]}]}}}}");
+	assert_int_equal(th_team_resolve(th_json_root(doc), &a, &team, &err), TH_OK);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(
+		    th_member_tool_guards(&team->members[i], TH_GUARD_TOOL_INPUT, TH_STR("bash")),
+		    i);
 	th_json_free(doc);
 }
 
