@@ -38,17 +38,62 @@ static enum th_code on_event(void *ctx, const struct th_event *ev, const struct 
 	return TH_OK;
 }
 
+static void begin_log(struct thole_conversation *c)
+{
+	c->read = (struct th_log_read){ .next = 1, .take = on_event, .ctx = c };
+	th_openhands_log_init(&c->log, TH_OPENHANDS_V1);
+	th_openhands_log_bound(&c->log, TH_CONVERSATION_SIZE_MAX, TH_CONVERSATION_EVENTS_MAX);
+	th_openhands_writer_init(&c->writer, &c->log, &c->out);
+	c->writer.has_tools = true;
+	c->broken = (struct th_err){ 0 };
+	c->created_ms = 0;
+}
+
+static void end_log(struct thole_conversation *c)
+{
+	th_openhands_writer_deinit(&c->writer);
+	th_openhands_log_deinit(&c->log);
+}
+
+/* When the session of that name began, which says whether it is still the same one. */
+static enum th_code get_created(const struct thole_conversation *c, struct th_store *store,
+				int64_t *ret, struct th_err *err)
+{
+	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
+	struct th_session_row row;
+	enum th_code code;
+
+	th_arena_init(&memory, TH_MIB);
+	code = store->kind->get(store, th_str_of(c->id), &memory, &row, err);
+	*ret = code ? 0 : row.created_ms;
+	return code;
+}
+
+/* A session may be deleted, and another one, maybe of another user, begin under its name: nothing
+ * of the old one is told then.  So it is looked at behind each piece, and before the first. */
 static enum th_code catch_up(struct thole_conversation *c, struct th_store *store,
 			     bool *ret_current, struct th_err *err)
 {
-	enum th_code code;
+	enum th_code code = TH_OK;
+	int64_t created_ms = 0;
 
-	if (c->broken.code)
+	if (!c->created_ms)
+		code = get_created(c, store, &c->created_ms, err);
+	if (!code && !c->broken.code) {
+		c->store = store;
+		code = th_log_read_next(&c->read, store, th_str_of(c->id), err);
+		c->store = NULL;
+	}
+	if (!code || c->broken.code)
+		code = get_created(c, store, &created_ms, err);
+	if (!code && created_ms != c->created_ms) {
+		end_log(c);
+		begin_log(c);
+		return TH_OK;
+	}
+	if (!code && c->broken.code)
 		return th_fail(err, c->broken.code, "%s", c->broken.msg);
-	c->store = store;
-	code = th_log_read_next(&c->read, store, th_str_of(c->id), err);
-	c->store = NULL;
-	*ret_current = c->read.over;
+	*ret_current = !code && c->read.over;
 	return code;
 }
 
@@ -175,11 +220,7 @@ int thole_conversation_new(struct thole_runtime *rt, const char *session_id,
 	*c = (struct thole_conversation){ .rt = rt, .users = 1 };
 	c->id = th_api_copy(th_str_of(session_id));
 	c->out = (struct th_trajectory_out){ c, NULL, picture };
-	c->read = (struct th_log_read){ .next = 1, .take = on_event, .ctx = c };
-	th_openhands_log_init(&c->log, TH_OPENHANDS_V1);
-	th_openhands_log_bound(&c->log, TH_CONVERSATION_SIZE_MAX, TH_CONVERSATION_EVENTS_MAX);
-	th_openhands_writer_init(&c->writer, &c->log, &c->out);
-	c->writer.has_tools = true;
+	begin_log(c);
 	*ret = c;
 	return THOLE_OK;
 }
@@ -188,8 +229,7 @@ void th_api_conversation_unref(struct thole_conversation *c)
 {
 	if (!c || --c->users > 0)
 		return;
-	th_openhands_writer_deinit(&c->writer);
-	th_openhands_log_deinit(&c->log);
+	end_log(c);
 	free(c->id);
 	free(c);
 }

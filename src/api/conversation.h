@@ -25,6 +25,7 @@ struct thole_conversation {
 	struct th_log_read read;
 	struct th_store *store; /* while a piece is read */
 	struct th_err broken;   /* why no more of it can be told; code 0: it can */
+	int64_t created_ms;     /* of the session that is told; 0: not known yet */
 };
 
 /* Where a reading is. */

@@ -109,6 +109,21 @@ class Conversations(Faces):
             now = self.good_call("GET", self.path(c))
             self.assertEqual((now["tags"], now["confirmation_policy"], now["title"]), ({"n": str(i)}, policy, "Title %d" % i))
 
+    def test_a_name_again(self):
+        """Whoever begins a conversation under the name of one that was deleted, by whatever face, is told nothing of that."""
+        self.begin()
+        name = str(uuid.uuid4())
+        mine = self.create(conversation_id=name)
+        self.say(mine, "my own words")
+        self.assertIn("my own words", json.dumps(self.told(mine)))
+        face, self.port = self.port, self.main
+        self.assertEqual(serving.Served.call(self, "DELETE", "/api/sessions/" + name).status, 204)
+        self.port = face
+        self.assertEqual(self.call("GET", self.path(mine, "/events/search")).status, 404)
+        theirs = self.create(conversation_id=name, who="bob")
+        told = self.good_call("GET", self.path(theirs, "/events/search"), who="bob")["items"]
+        self.assertEqual([e["kind"] for e in told], ["SystemPromptEvent"])
+
     def test_one(self):
         self.begin()
         for path in ("/health", "/alive", "/ready", "/server_info"):
