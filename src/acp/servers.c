@@ -4,12 +4,14 @@
  *
  * What an agent is made of stands in the log, so a server that is given values (variables, headers)
  * is left out, and standard error says so: they may be secret.  A bearer token is not of these: it
- * stays in a variable of this process.
+ * stays in a variable of this process, which is of one address alone: sessions of other folders may
+ * have servers of the same name.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "acp/acp.h"
+#include "base/hash.h"
 #include "console/console.h"
 
 #define NAME_MAX_LEN 32 /* of a server, and of a variable's end */
@@ -64,15 +66,17 @@ static bool read_token(const struct th_json *headers, struct th_str *ret)
 static bool put_address(const struct th_json *v, const char *name, struct th_jw *w)
 {
 	struct th_buf secret TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
-	char variable[NAME_MAX_LEN + 32];
-	struct th_str token;
+	struct th_str url = th_json_get_str(v, "url"), token;
+	char variable[NAME_MAX_LEN + 32], hex[TH_SHA256_HEX_SIZE + 1];
+	struct th_digest d = th_sha256_of(url.ptr, url.len);
 
 	if (!read_token(th_json_get(v, "headers"), &token))
 		return false;
-	th_jw_kstr(w, "url", th_json_get_str(v, "url"));
+	th_jw_kstr(w, "url", url);
 	if (!token.len)
 		return true;
-	snprintf(variable, sizeof(variable), "THOLE_ACP_TOKEN_%s", name);
+	th_digest_hex(&d, hex);
+	snprintf(variable, sizeof(variable), "THOLE_ACP_TOKEN_%s_%.12s", name, hex);
 	th_buf_add(&secret, token);
 	if (secret.failed || setenv(variable, secret.ptr, 1) != 0)
 		return false;
