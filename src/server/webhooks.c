@@ -189,17 +189,22 @@ enum th_code th_client_hook_add(struct th_webhooks *w, const struct th_client_ho
 {
 	struct th_webhook *old = th_client_hook_find(w, c), *h;
 	enum th_code code = th_client_hook_check(w, c, err);
+	bool was_off = old && old->off;
 
 	if (code)
 		return code;
 	h = th_client_hook_new(w, c);
 	if (old)
-		th_client_hook_drop(old);
+		old->off = true; /* the file has one of them */
 	code = th_webhooks_save(w, err);
 	if (code) {
 		th_client_hook_drop(h);
+		if (old)
+			old->off = was_off;
 		return code;
 	}
+	if (old)
+		th_client_hook_drop(old);
 	if (c->ended)
 		th_webhook_scan(h);
 	return TH_OK;

@@ -94,9 +94,29 @@ static void set_client(struct th_webhook *h, const struct th_client_hook *from)
 	name_it(c, h->to.name);
 }
 
-static size_t size_of(const struct th_client_hook *c)
+static void print(const struct th_client_hook *c, struct th_jw *w)
 {
-	return c->service.len + c->id.len + c->session.len + c->user.len + c->url.len + c->more.len;
+	th_jw_object(w);
+	th_jw_kstr(w, "service", c->service);
+	th_jw_kstr(w, "id", c->id);
+	th_jw_kstr(w, "session", c->session);
+	th_jw_kstr(w, "user", c->user);
+	th_jw_kstr(w, "url", c->url);
+	th_jw_kuint(w, "after", c->after);
+	th_jw_kbool(w, "ended", c->ended);
+	th_jw_kraw(w, "more", c->more);
+	th_jw_object_end(w);
+}
+
+static bool has_room(const struct th_client_hook *c)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_CLIENT_HOOK_SIZE_MAX);
+	struct th_jw w = th_jw(&text);
+
+	print(c, &w);
+	if (text.len)
+		explicit_bzero(text.ptr, text.len);
+	return !text.failed;
 }
 
 struct th_webhook *th_client_hook_find(struct th_webhooks *w, const struct th_client_hook *c)
@@ -124,7 +144,7 @@ enum th_code th_client_hook_check(struct th_webhooks *w, const struct th_client_
 		return th_fail(err, TH_EUSAGE,
 			       "the URL of a hook is https://HOST/… or http://HOST/…, without a "
 			       "user or blanks");
-	if (size_of(c) > TH_CLIENT_HOOK_SIZE_MAX)
+	if (!has_room(c))
 		return th_fail(err, TH_ELIMIT, "a hook has at most %d bytes",
 			       (int)TH_CLIENT_HOOK_SIZE_MAX);
 	if (fresh && mine >= TH_CLIENT_HOOKS_USER_MAX)
@@ -168,19 +188,8 @@ void th_client_hooks_forget(struct th_webhooks *w, const char *session)
 
 void th_client_hook_print(const struct th_webhook *h, struct th_jw *w)
 {
-	const struct th_client_hook *c = h->client;
-
 	th_jw_name(w, TH_STR("client"));
-	th_jw_object(w);
-	th_jw_kstr(w, "service", c->service);
-	th_jw_kstr(w, "id", c->id);
-	th_jw_kstr(w, "session", c->session);
-	th_jw_kstr(w, "user", c->user);
-	th_jw_kstr(w, "url", c->url);
-	th_jw_kuint(w, "after", c->after);
-	th_jw_kbool(w, "ended", c->ended);
-	th_jw_kraw(w, "more", c->more);
-	th_jw_object_end(w);
+	print(h->client, w);
 }
 
 void th_client_hook_restore(struct th_webhooks *w, const struct th_json *line)

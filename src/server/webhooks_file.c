@@ -11,6 +11,16 @@
 #include "io/files.h"
 #include "server/service.h"
 
+/* One of `done`, and the line's other members; a client's hook has its own bound. */
+#define DONE_SIZE (sizeof("[-9223372036854775808,\"\"],") + 2 * sizeof(struct th_webhook_id))
+#define LINE_SIZE 256
+
+_Static_assert(TH_WEBHOOKS_MAX * (TH_WEBHOOK_DONE_MAX * DONE_SIZE + LINE_SIZE) +
+		       TH_CLIENT_HOOKS_MAX * (TH_CLIENT_HOOK_DONE_MAX * DONE_SIZE +
+					      TH_CLIENT_HOOK_SIZE_MAX + LINE_SIZE) <=
+		   TH_WEBHOOK_FILE_MAX,
+	       "all that is remembered fits into the file");
+
 static int digit(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -35,7 +45,8 @@ static bool read_id(struct th_str hex, struct th_webhook_id *ret)
 static void read_line(struct th_webhooks *w, struct th_str line)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	const struct th_json *root, *list, *pair;
+	const struct th_json *root;
+	struct th_json_iter it;
 	struct th_webhook *h;
 	size_t most;
 
@@ -50,16 +61,16 @@ static void read_line(struct th_webhooks *w, struct th_str line)
 	if (!h)
 		return;
 	h->since_ms = th_json_get_int(root, "since_ms", h->since_ms);
-	list = th_json_get(root, "done");
+	it = th_json_iter(th_json_get(root, "done"));
 	most = th_webhook_done_max(h);
 	free(h->done);
 	h->done = th_alloc(most * sizeof(*h->done));
 	h->done_count = 0;
-	for (size_t i = 0; i < most && (pair = th_json_at(list, i)); i++) {
+	while (h->done_count < most && th_json_next(&it)) {
 		struct th_webhook_done *d = &h->done[h->done_count];
 
-		d->ts_ms = th_json_int(th_json_at(pair, 0), 0);
-		if (read_id(th_json_str(th_json_at(pair, 1)), &d->id))
+		d->ts_ms = th_json_int(th_json_at(it.val, 0), 0);
+		if (read_id(th_json_str(th_json_at(it.val, 1)), &d->id))
 			h->done_count++;
 	}
 }

@@ -206,6 +206,73 @@ static void test_what_the_file_remembers(void **state)
 	assert_int_equal(rmdir(folder), 0);
 }
 
+#define SECRET "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+/* As many webhooks as there may be, each of which has taken as many as are remembered. */
+static void test_the_fullest_file(void **state)
+{
+	char folder[] = "/tmp/thole-webhooks-XXXXXX", path[100];
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+	struct th_server s = { .o.journal = -1 };
+	int64_t since_ms = (int64_t)th_clock_wall_ms() - 1000;
+	struct th_err err = {};
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/webhooks", folder);
+	th_buf_add_cstr(&json, "{\"webhooks\":[");
+	for (int i = 0; i < TH_WEBHOOKS_MAX; i++)
+		th_buf_printf(
+		    &json,
+		    "%s{\"url\":\"http://127.0.0.1:1/%d\",\"private\":true,\"secret\":\"" SECRET
+		    "\"}",
+		    i ? "," : "", i);
+	th_buf_add_cstr(&json, "]}");
+	assert_int_equal(th_loop_new(&s.loop, &err), TH_OK);
+	assert_int_equal(th_settings_parse(th_buf_str(&json), &s.settings, &err), TH_OK);
+	s.webhooks = th_webhooks_new(&s, th_str_of(path));
+	for (struct th_webhook *h = s.webhooks->first; h; h = h->next) {
+		h->since_ms = since_ms;
+		h->done = th_alloc(TH_WEBHOOK_DONE_MAX * sizeof(*h->done));
+		for (; h->done_count < TH_WEBHOOK_DONE_MAX; h->done_count++)
+			h->done[h->done_count].ts_ms = since_ms + (int64_t)h->done_count;
+	}
+	assert_int_equal(th_webhooks_save(s.webhooks, &err), TH_OK);
+	for (struct th_webhook *h = s.webhooks->first; h; h = h->next)
+		h->done_count = 0;
+	assert_int_equal(th_webhooks_load(s.webhooks, &err), TH_OK);
+	for (struct th_webhook *h = s.webhooks->first; h; h = h->next)
+		assert_int_equal(h->done_count, TH_WEBHOOK_DONE_MAX);
+	s.webhooks = th_webhooks_free(s.webhooks);
+	th_settings_deinit(&s.settings);
+	th_loop_free(s.loop);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(folder), 0);
+}
+
+/* A client's hook is measured as the file has it: a text may be longer there. */
+static void test_the_largest_hook(void **state)
+{
+	struct th_server s = { .o.journal = -1 };
+	struct th_webhooks w = { .server = &s };
+	struct th_client_hook c = {
+		.service = TH_STR("a2a"),
+		.session = TH_STR("s"),
+		.user = TH_STR("ann"),
+		.url = TH_STR("https://example.org/"),
+		.more = TH_STR("{}"),
+	};
+	char id[TH_CLIENT_HOOK_SIZE_MAX] = { 0 };
+	struct th_err err = {};
+
+	(void)state;
+	memset(id, 1, sizeof(id)); /* \u0001 */
+	c.id = th_str_n(id, TH_CLIENT_HOOK_SIZE_MAX / 6 - 40);
+	assert_int_equal(th_client_hook_check(&w, &c, &err), TH_OK);
+	c.id = th_str_n(id, TH_CLIENT_HOOK_SIZE_MAX / 6);
+	assert_int_equal(th_client_hook_check(&w, &c, &err), TH_ELIMIT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -216,6 +283,8 @@ int main(void)
 		cmocka_unit_test(test_the_number_of_one),
 		cmocka_unit_test(test_the_fullest_queue),
 		cmocka_unit_test(test_what_the_file_remembers),
+		cmocka_unit_test(test_the_fullest_file),
+		cmocka_unit_test(test_the_largest_hook),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
