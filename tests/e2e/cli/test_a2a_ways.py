@@ -114,17 +114,14 @@ class Files(Agents):
         self.assertEqual(parts[0]["task"]["history"][0]["parts"], [{"text": "[picture]"}])
         self.assertEqual(len(self.good("ListTasks", {"contextId": task["contextId"]})["tasks"]), 2)
 
-    def test_too_large(self):
+    def test_what_is_refused(self):
         self.begin([{"text": "Seen."}])
         edge = 4 * 1024 * 1024 // 4 * 3
         for size, mime in ((edge, "image/png"), (edge * 2, "image/png"), (edge + 1, "text/plain")):
             self.assertIn("4 MiB", self.bad(-32602, "SendMessage", {"message": {"parts": [{"raw": b64(b"x" * size), "mediaType": mime}]}}))
-        self.assertEqual(self.good("ListTasks", {})["totalSize"], 0)
-
-    def test_other_bytes(self):
-        self.begin([{"text": "Seen."}])
         for part in ({"raw": b64(b"PK\3\4"), "mediaType": "application/zip"}, {"raw": b64(b"\xff\xfe"), "mediaType": "text/plain"}, {}):
             self.bad(-32005, "SendMessage", {"message": {"parts": [part]}})
+        self.assertEqual(self.good("ListTasks", {})["totalSize"], 0)
 
 
 class Questions(Agents):
@@ -267,7 +264,8 @@ class Pushes(Agents):
         self.assertEqual((got["Basic my-word"][0], got["Basic my-word"][1]["kind"], got["Basic my-word"][1]["status"]["state"]), ("application/json", "task", "canceled"))
 
     def test_a_kill_loses_nothing(self):
-        self.begin(shell("sleep 60"))
+        """And while one that was not taken waits for its next try, another user has as many hooks as he may."""
+        self.begin(*2 * [shell("sleep 60")])
         told = self.told()
         task = self.good("SendMessage", dict(self.says("go"), configuration={"returnImmediately": True}))["task"]
         told.stop()
@@ -276,13 +274,15 @@ class Pushes(Agents):
         self.assertEqual(self.end_http(signal.SIGKILL), -signal.SIGKILL)
         again = self.told(500, 200, port=told.port)
         self.again()
-        (first, body), (second, _) = again.next(), again.next()
+        first, body = again.next()
+        self.how_many("bob")
+        second, _ = again.next()
         self.assertEqual((body["task"]["id"], body["task"]["status"]["state"]), (task["id"], "TASK_STATE_CANCELED"))
         self.assertEqual(first["webhook-id"], second["webhook-id"])
         self.wait_for(lambda: not self.good("ListTaskPushNotificationConfigs", {"taskId": task["id"]})["configs"])
 
     def test_a_task_that_is_over(self):
-        self.begin([{"text": "y" * 1100000}], [{"text": "Two."}])
+        self.begin([{"text": "\1" * 180000}], [{"text": "Two."}])  # each is \\u0001 in JSON
         told = self.told()
         task = self.good("SendMessage", self.says("go"))["task"]
         self.good("SendMessage", self.says("more", contextId=task["contextId"]))
@@ -303,22 +303,24 @@ class Pushes(Agents):
         saved = (self.folder / "state" / "thole" / "webhooks.jsonl").read_text
         self.wait_for(lambda: told.url not in saved())
 
-    def test_how_many(self):
-        self.begin(shell("sleep 60"))
-        task = self.good("SendMessage", dict(self.says("go"), configuration={"returnImmediately": True}))["task"]
+    def how_many(self, who):
+        def good(*args):
+            return self.good(*args, who=who)
+
+        task = good("SendMessage", dict(self.says("go"), configuration={"returnImmediately": True}))["task"]
         new = {"taskId": task["id"], "url": "https://example.org/"}
         for i in range(128):  # TH_CLIENT_HOOKS_USER_MAX
-            self.good("CreateTaskPushNotificationConfig", dict(new, id=str(i)))
-        self.assertIn("128", self.bad(-32602, "CreateTaskPushNotificationConfig", dict(new, id="128")))
-        self.good("CreateTaskPushNotificationConfig", dict(new, id="0", url="https://example.org/other"))
-        self.good("DeleteTaskPushNotificationConfig", {"taskId": task["id"], "id": "5"})
-        self.good("CreateTaskPushNotificationConfig", dict(new, id="128"))
+            good("CreateTaskPushNotificationConfig", dict(new, id=str(i)))
+        self.assertIn("128", self.bad(-32602, "CreateTaskPushNotificationConfig", dict(new, id="128"), who=who))
+        good("CreateTaskPushNotificationConfig", dict(new, id="0", url="https://example.org/other"))
+        good("DeleteTaskPushNotificationConfig", {"taskId": task["id"], "id": "5"})
+        good("CreateTaskPushNotificationConfig", dict(new, id="128"))
         full = dict(self.says("x"), configuration={"taskPushNotificationConfig": {"url": "https://example.org/"}})
-        self.assertIn("128", self.bad(-32602, "SendMessage", full))
-        self.assertEqual(self.good("ListTasks", {})["totalSize"], 1)  # nothing was begun
-        for config in self.good("ListTaskPushNotificationConfigs", {"taskId": task["id"]})["configs"]:
-            self.good("DeleteTaskPushNotificationConfig", {"taskId": task["id"], "id": config["id"]})
-        self.good("CancelTask", {"id": task["id"]})
+        self.assertIn("128", self.bad(-32602, "SendMessage", full, who=who))
+        self.assertEqual(good("ListTasks", {})["totalSize"], 1)  # nothing was begun
+        for config in good("ListTaskPushNotificationConfigs", {"taskId": task["id"]})["configs"]:
+            good("DeleteTaskPushNotificationConfig", {"taskId": task["id"], "id": config["id"]})
+        good("CancelTask", {"id": task["id"]})
 
 
 if __name__ == "__main__":
