@@ -7,15 +7,16 @@
 #include "core/unknown.h"
 #include "io/clock.h"
 
+#define NETWORK_SIZE (TH_EXEC_EVIDENCE_MAX / 2)
 #define PARTIAL_SIZE (4 * TH_KIB) /* of an unknown command's output, shown to the model */
 
 /* What connections there were since the last outcome goes along with this one. */
 static void add_network(struct th_exec_effect *e)
 {
-	TH_CLEANUP(th_buf_deinit) struct th_buf rows = TH_BUF_INIT(TH_EXEC_EVIDENCE_MAX / 2);
+	TH_CLEANUP(th_buf_deinit) struct th_buf rows = TH_BUF_INIT(NETWORK_SIZE);
 	struct th_buf *to = &e->evidence;
 
-	if (to->len + TH_EXEC_EVIDENCE_MAX / 2 > TH_EXEC_EVIDENCE_MAX ||
+	if (to->len + NETWORK_SIZE + sizeof(",\"network\":}") > TH_EXEC_EVIDENCE_MAX ||
 	    (to->len > 0 && to->ptr[to->len - 1] != '}'))
 		return; /* they stay for the next one */
 	th_egress_link_take(e->x->egress, &rows);
@@ -52,6 +53,17 @@ static void effect_record(struct th_exec_effect *e)
 	th_exec_idle(x);
 }
 
+/* What has no room says so: without it nobody would know that there was some. */
+static void add_evidence(struct th_exec_effect *e, struct th_str evidence)
+{
+	th_buf_add(&e->evidence, evidence);
+	if (e->evidence.failed) {
+		th_buf_clear(&e->evidence);
+		th_buf_printf(&e->evidence, "{\"too_large\":%zu}", evidence.len);
+	}
+	(void)th_mask_apply_buf(e->x->mask, &e->evidence);
+}
+
 static void on_synced(void *ctx)
 {
 	effect_record((struct th_exec_effect *)ctx);
@@ -66,9 +78,8 @@ void th_exec_effect_finish(struct th_exec_effect *e, enum th_outcome_status stat
 	e->status = status;
 	e->elapsed_ms = e->started_ms ? (int64_t)(th_clock_ms() - e->started_ms) : 0;
 	th_buf_add(&e->output, output);
-	th_buf_add(&e->evidence, evidence);
 	(void)th_mask_apply_buf(e->x->mask, &e->output);
-	(void)th_mask_apply_buf(e->x->mask, &e->evidence);
+	add_evidence(e, evidence);
 	for (size_t i = 0; i < count; i++)
 		e->pictures[e->picture_count++] = th_picture_ref(pictures[i]);
 	if (!e->x->egress || !e->started || e->class == TH_CLASS_R) {
