@@ -653,9 +653,9 @@
 #define TH_WEBHOOKS_MAX 32               /* of one server */
 /* That wait for one; further ones stay in the logs until there is room. */
 #define TH_WEBHOOK_QUEUE_MAX 10000
-#define TH_WEBHOOK_DONE_MAX 10000 /* that its file remembers as taken */
-#define TH_WEBHOOK_FLIGHT_MAX 8   /* requests of one at a time */
-#define TH_WEBHOOK_TEXT_MAX 4096  /* of a text in one */
+#define TH_WEBHOOK_DONE_MAX 10000         /* that its file remembers as taken */
+#define TH_WEBHOOK_FLIGHT_MAX 8           /* requests of one at a time */
+#define TH_WEBHOOK_TEXT_MAX 4096          /* of a text in one */
 #define TH_WEBHOOK_FILE_MAX (40 * TH_MIB) /* all of these, and the hooks of clients */
 #define TH_WEBHOOK_TIMEOUT_MS UINT64_C(20000)
 #define TH_WEBHOOK_RETRY_FIRST_MS UINT64_C(5000) /* doubles, a fifth more or less */
@@ -663,11 +663,11 @@
 #define TH_WEBHOOK_DISABLE_MS (3 * UINT64_C(86400000)) /* that none was taken, and it is off */
 #define TH_WEBHOOK_SLACK_MS INT64_C(60000) /* from an event's time until it is durable, at most */
 /* Hooks that clients asked for, each of one session (server/webhooks.h). */
-#define TH_CLIENT_HOOKS_MAX 1024     /* of one server */
-#define TH_CLIENT_HOOKS_USER_MAX 128 /* of one user */
+#define TH_CLIENT_HOOKS_MAX 1024              /* of one server */
+#define TH_CLIENT_HOOKS_USER_MAX 128          /* of one user */
 #define TH_CLIENT_HOOK_SIZE_MAX (16 * TH_KIB) /* of one, as its file has it */
-#define TH_CLIENT_HOOK_DONE_MAX 64 /* that the file remembers as taken, of one */
-#define TH_LETTER_SIZE_MAX TH_MIB  /* of what is sent to one */
+#define TH_CLIENT_HOOK_DONE_MAX 64            /* that the file remembers as taken, of one */
+#define TH_LETTER_SIZE_MAX TH_MIB             /* of what is sent to one */
 #define TH_LETTER_HEADERS_MAX 2
 #define TH_SERVE_PROXIES_MAX 64 /* that are trusted; and hops of one request */
 

@@ -15,7 +15,7 @@
 #define DONE_SIZE (sizeof("[-9223372036854775808,\"\"],") + 2 * sizeof(struct th_webhook_id))
 #define LINE_SIZE 256
 
-_Static_assert(TH_WEBHOOKS_MAX * (TH_WEBHOOK_DONE_MAX * DONE_SIZE + LINE_SIZE) +
+_Static_assert(TH_WEBHOOKS_MAX *(TH_WEBHOOK_DONE_MAX *DONE_SIZE + LINE_SIZE) +
 		       TH_CLIENT_HOOKS_MAX * (TH_CLIENT_HOOK_DONE_MAX * DONE_SIZE +
 					      TH_CLIENT_HOOK_SIZE_MAX + LINE_SIZE) <=
 		   TH_WEBHOOK_FILE_MAX,
