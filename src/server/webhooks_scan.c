@@ -18,7 +18,7 @@ struct th_webhook_scan {
 	bool last;  /* no page comes behind it */
 	bool waits; /* the next page is being read */
 	struct th_needs needs;
-	bool failed; /* not all pages could be had */
+	bool failed; /* not all could be read now: it is read again */
 	struct thole_reading *reading;
 	const struct th_json *row;                  /* of the session that is read */
 	struct th_webhook_item *first, **first_end; /* of that session */
@@ -79,7 +79,9 @@ static void on_read(void *ctx, int code, const struct thole_error *err)
 	s->reading = NULL;
 	if (code == 1) /* a client's task is over there */
 		code = 0;
-	if (code) /* its next event is told again by who reads it then */
+	if (th_code_passes(code))
+		s->failed = true;
+	else if (code) /* it is damaged, or gone */
 		th_journal_say(s->h->all->server, "webhooks", "a log is passed over: %s",
 			       err ? err->text : "");
 	for (struct th_webhook_item *item = s->first; item && !code; item = item->next)
@@ -127,7 +129,7 @@ static bool next_page(struct th_webhook_scan *s)
 			       page->err ? page->err->text : "");
 	th_needs_forget(&s->needs);
 	s->at = 0;
-	s->failed = !good;
+	s->failed |= !good;
 	s->last = !good || !th_json_get_str(th_json_root(s->page), "next").len;
 	return good;
 }
@@ -165,7 +167,10 @@ static bool read_log(struct th_webhook_scan *s, struct th_str session, uint64_t 
 		th_server_kick(server);
 		return true;
 	}
-	th_journal_say(server, "webhooks", "a log is passed over: %s", err.text);
+	if (th_code_passes(err.code))
+		s->failed = true;
+	else
+		th_journal_say(server, "webhooks", "a log is passed over: %s", err.text);
 	return false;
 }
 
@@ -187,7 +192,7 @@ static bool read_clients(struct th_webhook_scan *s)
 	s->last = true;
 	if (!row->err && read_log(s, c->session, c->after + 1))
 		return true;
-	s->failed = !row->err || th_code_passes(row->err->code);
+	s->failed |= row->err && th_code_passes(row->err->code);
 	if (!s->failed)
 		th_client_hook_drop(s->h); /* it is deleted, or cannot be read */
 	return false;
