@@ -107,6 +107,9 @@ static void failed(struct th_webhook *h, struct th_webhook_item *item,
 		switch_off(h, "it has taken nothing for three days");
 		return;
 	}
+	/* It was under way beside the one that failed first: that is one failure of the place. */
+	if (th_timer_running(&h->timer))
+		return;
 	th_random(&chance, sizeof(chance));
 	if (h->failures++ == 0)
 		th_journal_say(h->all->server, "webhook",

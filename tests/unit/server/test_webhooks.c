@@ -206,6 +206,49 @@ static void test_what_the_file_remembers(void **state)
 	assert_int_equal(rmdir(folder), 0);
 }
 
+static bool flies(const struct th_webhook *h)
+{
+	for (size_t i = 0; i < TH_WEBHOOK_FLIGHT_MAX; i++)
+		if (h->flight[i])
+			return true;
+	return false;
+}
+
+/* All that was under way when nobody answered is one failure: who was away for a moment is not left
+ * alone for an hour. */
+static void test_a_failure_of_several(void **state)
+{
+	struct th_server s = { .o.journal = -1 };
+	const struct th_webhook *h;
+	struct th_err err = {};
+	char event[200];
+
+	(void)state;
+	assert_int_equal(th_loop_new(&s.loop, &err), TH_OK);
+	assert_int_equal(
+	    th_settings_parse(TH_STR("{\"webhooks\":[{\"url\":\"http://127.0.0.1:1/\",\"private\":"
+				     "true,\"secret\":\"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\"}]"
+				     "}"),
+			      &s.settings, &err),
+	    TH_OK);
+	s.webhooks = th_webhooks_new(&s, TH_STR(""));
+	h = s.webhooks->first;
+	for (int i = 1; i <= TH_WEBHOOK_FLIGHT_MAX; i++) {
+		snprintf(event, sizeof(event),
+			 "{\"seq\":%d,\"ts_ms\":%d,\"kind\":\"final\",\"data\":{}}", i, 1000 + i);
+		th_webhooks_event(s.webhooks, "s", "ann", th_str_of(event));
+	}
+	assert_int_equal(h->count, 0);
+	while (flies(h))
+		(void)th_loop_pass(s.loop);
+	assert_int_equal(s.webhooks->failed, TH_WEBHOOK_FLIGHT_MAX);
+	assert_int_equal(h->count, TH_WEBHOOK_FLIGHT_MAX);
+	assert_int_equal(h->failures, 1);
+	s.webhooks = th_webhooks_free(s.webhooks);
+	th_settings_deinit(&s.settings);
+	th_loop_free(s.loop);
+}
+
 #define SECRET "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 /* As many webhooks as there may be, each of which has taken as many as are remembered. */
@@ -273,6 +316,47 @@ static void test_the_largest_hook(void **state)
 	assert_int_equal(th_client_hook_check(&w, &c, &err), TH_ELIMIT);
 }
 
+/* TH_CLIENT_HOOKS_USER_MAX of each user, TH_CLIENT_HOOKS_MAX of all; one that is replaced counts
+ * once. */
+static void test_as_many_hooks_as_there_may_be(void **state)
+{
+	struct th_server s = { .o.journal = -1 };
+	struct th_webhooks w = { .server = &s };
+	struct th_client_hook c = { .service = TH_STR("a2a"),
+				    .session = TH_STR("s"),
+				    .url = TH_STR("https://example.org/"),
+				    .more = TH_STR("{}") };
+	char id[16], user[16];
+	struct th_err err = {};
+
+	(void)state;
+	assert_int_equal(th_loop_new(&s.loop, &err), TH_OK);
+	for (int i = 0; i < TH_CLIENT_HOOKS_MAX; i++) {
+		snprintf(id, sizeof(id), "%d", i);
+		snprintf(user, sizeof(user), "u%d", i / TH_CLIENT_HOOKS_USER_MAX);
+		c.id = th_str_of(id);
+		c.user = th_str_of(user);
+		assert_int_equal(th_client_hook_check(&w, &c, &err), TH_OK);
+		(void)th_client_hook_new(&w, &c);
+	}
+	assert_int_equal(th_client_hook_check(&w, &c, &err), TH_OK);
+	c.user = TH_STR("ann");
+	assert_int_equal(th_client_hook_check(&w, &c, &err), TH_ELIMIT);
+	assert_non_null(strstr(err.msg, "a server has at most"));
+	th_client_hook_drop(w.first);
+	assert_int_equal(th_client_hook_check(&w, &c, &err), TH_OK);
+	while (w.first) {
+		struct th_webhook *h = w.first;
+
+		w.first = h->next;
+		th_timer_stop(&h->timer);
+		th_buf_deinit(&h->client_text);
+		free(h->client);
+		free(h);
+	}
+	th_loop_free(s.loop);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -282,9 +366,11 @@ int main(void)
 		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_the_number_of_one),
 		cmocka_unit_test(test_the_fullest_queue),
+		cmocka_unit_test(test_a_failure_of_several),
 		cmocka_unit_test(test_what_the_file_remembers),
 		cmocka_unit_test(test_the_fullest_file),
 		cmocka_unit_test(test_the_largest_hook),
+		cmocka_unit_test(test_as_many_hooks_as_there_may_be),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
