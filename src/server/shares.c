@@ -78,7 +78,7 @@ size_t th_shares_before(struct th_shares *s, const char *user, enum th_priority 
 
 		if (w == own || theirs < p)
 			continue;
-		count += theirs > p || running(ctx, w->user) < mine;
+		count += theirs > p || (mine > 0 && running(ctx, w->user) < mine);
 	}
 	return count;
 }
