@@ -3,11 +3,13 @@
 
 import base64
 import contextlib
+import http.server
 import json
 import pathlib
 import shutil
 import signal
 import struct
+import threading
 import zlib
 
 import house
@@ -240,6 +242,35 @@ class Acp(house.House):
         code, _, err = editor.end()
         self.assertEqual((code, err.count("is left out"), "secretive" in err, "old" in err), (0, 2, True, True), err)
         self.editor = None
+
+    def test_tokens_of_servers(self):
+        """Each goes to its own address, also where servers of two sessions have one name; none stands in a log."""
+        self.serve([{"text": "Over."}], after="repeat_last")
+        editor, told = self.edit(), {}
+
+        class Refuses(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                told.setdefault(self.server, set()).add(self.headers["Authorization"])
+                self.send_error(500)
+            do_GET = do_DELETE = do_POST
+
+            def log_message(self, *_):
+                pass
+        servers = [http.server.ThreadingHTTPServer(("127.0.0.1", 0), Refuses) for _ in range(2)]
+        for server in servers:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            self.addCleanup(server.server_close)
+            self.addCleanup(server.shutdown)
+        names = [editor.good("session/new", cwd=str(self.work), mcpServers=[
+            {"type": "http", "name": "api", "url": "http://127.0.0.1:%d/" % server.server_address[1],
+             "headers": [{"name": "Authorization", "value": "Bearer do-not-log-%d" % i}]}])["sessionId"] for i, server in enumerate(servers)]
+        for name in names:
+            self.assertEqual(editor.prompt(name, "Go."), "end_turn")
+        self.assertEqual([told[server] for server in servers], [{"Bearer do-not-log-0"}, {"Bearer do-not-log-1"}])
+        editor.end()
+        self.editor = None
+        for name in names:
+            self.assertNotIn("do-not-log", self.good("log", name, "--json").out)
 
     def test_approved_for_good(self):
         self.serve(shell("echo a >> made"), shell("echo b >> made"), [{"text": "Over."}])
