@@ -17,7 +17,7 @@
 	F(session_create, raw, start_at, "start_at", 0, "with message: when the task begins, a time such as \"2026-11-27T08:30:00Z\" or a number of seconds from now on; until then it is scheduled") \
 	F(session_create, str, priority, "priority", TH_NONEMPTY, "low, normal (the default) or high: which of the sessions that wait for a node goes on first, and which comes to a full one") \
 	F(session_create, str, id, "id", TH_NONEMPTY, "its name; default: a new UUID")             \
-	F(session_create, raw, metadata, "metadata", 0, "an object of the caller's")               \
+	F(session_create, raw, metadata, "metadata", 0, "an object of the caller's, without members thole_…")               \
 	F(session_create, str, computer, "computer", TH_NONEMPTY, "a kind of computer instead of the agent's, or none; GET /api/agents says which") \
 	F(session_create, raw, limits, "limits", 0, "as an agent file's; the lower of both holds")
 #define TH_FIELDS_session_change(F)                                                              \
@@ -65,6 +65,23 @@ static int choose_computer(struct thole_agent *agent, struct th_str kind, struct
 	th_jw_kstr(&w, "kind", kind);
 	th_jw_object_end(&w);
 	return thole_agent_set_json(agent, "computer", json.ptr, err);
+}
+
+/* No member is the server's own (or it is no object, which is found later).  False: it was
+ * answered.
+ */
+static bool is_callers(struct th_access *a, const struct th_json *metadata)
+{
+	struct th_json_iter it = th_json_iter(metadata);
+
+	while (th_json_is_object(metadata) && th_json_next(&it)) {
+		if (!th_str_starts(it.key, TH_STR("thole_")))
+			continue;
+		th_access_fail(a, 400, "invalid_body",
+			       "members of metadata that begin with thole_ are the server's");
+		return false;
+	}
+	return true;
 }
 
 static int begin(struct th_access *a, const char *id, const struct th_served_agent *from,
@@ -210,6 +227,8 @@ void th_api_sessions_create(struct th_access *a)
 			       "GET /api/agents");
 		return;
 	}
+	if (!is_callers(a, th_json_get(th_json_root(b.doc), "metadata")))
+		return;
 	if (c.id.len > TH_SESSION_ID_MAX) {
 		th_access_fail(a, 400, NULL, "id has at most %d bytes", TH_SESSION_ID_MAX);
 		return;
@@ -314,15 +333,11 @@ static bool put_metadata(struct th_access *a, struct th_str row, struct th_str w
 		th_access_fail(a, 400, "invalid_body", "metadata is an object");
 		return false;
 	}
+	if (!is_callers(a, th_json_root(new)))
+		return false;
 	th_jw_object(&w);
 	it = th_json_iter(th_json_root(new));
 	while (th_json_next(&it)) {
-		if (th_str_starts(it.key, TH_STR("thole_"))) {
-			th_access_fail(
-			    a, 400, "invalid_body",
-			    "members of metadata that begin with thole_ are the server's");
-			return false;
-		}
 		th_jw_key(&w, it.key);
 		th_jw_json(&w, it.val);
 	}

@@ -150,8 +150,9 @@ class Scheduled(serving.Served):
             self.assertEqual(answer.status, 400, (at, answer))
         answer = self.call("POST", "/api/sessions", {"id": "bad", "start_at": 5})
         self.assertEqual((answer.status, answer.json()["error"]["param"]), (400, "start_at"))
-        answer = self.begin("bad", 5, metadata={"thole_start_ms": 1})
-        self.assertIn("reserved", answer.json()["error"]["message"])
+        for ours in ({"thole_start_ms": 1}, {"thole_keep": False}):
+            answer = self.begin("bad", 5, metadata=ours)
+            self.assertIn("begin with thole_", answer.json()["error"]["message"])
         answer = self.begin("bad", 5, metadata={"a": "\0"})
         self.assertIn("\\u0000", answer.json()["error"]["message"])
         self.assertEqual(self.call("GET", "/api/sessions/bad").status, 404)
