@@ -165,7 +165,7 @@ void th_a2a_follow(struct th_a2a *m, struct th_hub *h, const struct th_a2a_how *
 			      .rest = m->rest };
 	m->task = (struct th_a2a_task){ 0 };
 	f->id = th_alloc(m->id.len + 1);
-	memcpy(f->id, m->id.ptr, m->id.len);
+	memcpy(f->id, m->id.ptr ?: "", m->id.len); /* HTTP+JSON has none */
 	f->id[m->id.len] = '\0';
 	f->listener.fn = on_note;
 	f->listener.ping = how->stream ? on_ping : NULL;

@@ -83,11 +83,14 @@ static void refused(struct th_response_pass *p, int status)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	const struct th_json *error = NULL;
+	struct th_str text;
 
 	if (th_json_parse(th_buf_str(&p->refusal), &doc, NULL) == TH_OK)
 		error = th_json_get(th_json_root(doc), "error");
-	(void)th_response_fault(&p->fault, status ? status : 502, NULL, "%.*s",
-				TH_FMT(th_json_get_str(error, "message")));
+	text = th_json_get_str(error, "message");
+	if (!text.len)
+		text = TH_STR("the node that has the session refused the message");
+	(void)th_response_fault(&p->fault, status ? status : 502, NULL, "%.*s", TH_FMT(text));
 	snprintf(p->code, sizeof(p->code), "%.*s", TH_FMT(th_json_get_str(error, "code")));
 	if (p->code[0])
 		p->fault.code = p->code;
