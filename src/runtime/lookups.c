@@ -315,11 +315,13 @@ enum th_code th_runtime_lookups_fresh(struct th_runtime_session *s, th_lookups_o
 	enum th_code code = s->lookups ? TH_OK : make(s, err);
 	uint64_t now_ms = th_loop_now_ms(s->rt->loop);
 	struct th_runtime_lookups *u = s->lookups;
+	bool asks;
 
 	if (code)
 		return code;
 	u->over = over;
-	for (size_t i = 0; !u->answered && !u->running && i < u->count; i++)
+	asks = !u->answered && !u->running;
+	for (size_t i = 0; asks && i < u->count; i++)
 		if (!u->list[i].value || now_ms >= u->list[i].due_ms)
 			ask(&u->list[i]);
 	if (u->running)

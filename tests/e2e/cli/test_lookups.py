@@ -124,6 +124,19 @@ class OfAServer(Lookups):
         self.good("run", "-s", "n", "again", stdin="shell touch made.txt\ndone x\n")
         self.assertTrue((self.work / "made.txt").exists())
 
+    def test_two_are_asked_for_at_once(self):
+        """A call waits for both; one that fails is named, and not the other."""
+        other = Vault(0)
+        self.server.pages["/other"] = other
+        self.say(secrets={"DEPLOY": {"give": True, "from": FROM}, "SHIP": {"give": True, "from": dict(FROM, url="https://good.example/other", refresh_s=1)}})
+        out = self.act("touch made.txt")
+        self.assertIn("secrets.SHIP: its server answered HTTP 404", str(out[0]["output"]))
+        other.most = 100
+        out = self.act("printf '%s %s' $DEPLOY $SHIP > got.txt", name="m")
+        self.assertEqual(out[0]["status"], "done", out)
+        self.assertEqual((self.work / "got.txt").read_text(), "%s %s" % (FIRST if len(self.vault.given) == 1 else self.vault.given[-1], other.given[-1]))
+        self.assertFalse((self.work / "made.txt").exists())
+
 
 class OfAProgram(Lookups):
     def program(self, text):
