@@ -125,15 +125,17 @@ enum th_code th_browser_attached(struct th_browser *b, const struct th_cdp_messa
 	struct th_str id = th_json_get_str(m->params, "sessionId");
 	const struct th_json *info = th_json_get(m->params, "targetInfo");
 	const struct th_browser_session *parent = th_browser_session_find(b, m->session);
-	struct th_browser_session *s = &b->sessions[b->session_count];
+	struct th_browser_session *s;
 
 	if (m->session.len == 0)
 		return on_tab(b, id, info, err);
-	if (!parent)
-		return TH_OK; /* its tab has gone meanwhile */
+	/* Its tab has gone meanwhile; or it is a frame above the limit, which stays paused: it is
+	 * never told to run. */
+	if (!parent || b->session_count == TH_BROWSER_SESSIONS_MAX)
+		return TH_OK;
+	s = &b->sessions[b->session_count];
 	*s = (struct th_browser_session){ .tab = parent->tab, .space = ++b->last_space };
-	/* A frame above the limit stays paused: it is never told to run. */
-	if (b->session_count == TH_BROWSER_SESSIONS_MAX || !th_browser_keep_id(s->id, id) ||
+	if (!th_browser_keep_id(s->id, id) ||
 	    !th_browser_keep_id(s->target, th_json_get_str(info, "targetId")))
 		return TH_OK;
 	memcpy(s->parent, parent->id, sizeof(s->parent));
