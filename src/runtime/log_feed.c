@@ -112,6 +112,7 @@ static void on_done(struct th_read *job, enum th_code code, const struct th_err 
 	struct th_log_feed *f = TH_CONTAINER_OF(job, struct th_log_feed, job);
 
 	f->asked = false;
+	job->goes_on = true; /* half of a log is worth nothing, and an open session would be lost */
 	if (code) {
 		end(f, err);
 		return;

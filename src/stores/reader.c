@@ -255,7 +255,7 @@ enum th_code th_reader_ask(struct th_reader *r, struct th_read *job, struct th_e
 	bool here;
 
 	assert(job->state == TH_READ_IDLE && job->run && job->done && job->drop);
-	if (r->under_way == TH_READS_MAX)
+	if (r->under_way >= TH_READS_MAX && !job->goes_on)
 		return th_fail(err, TH_EBUSY, "%d reads of the store wait already", TH_READS_MAX);
 	r->under_way++;
 	job->reader = r;

@@ -47,6 +47,8 @@ struct th_read {
 	void (*part)(struct th_read *job);
 	/* On the loop: it was cancelled, and the thread has left it.  Frees it. */
 	void (*drop)(struct th_read *job);
+	/* What it reads was begun before: it is taken also where TH_READS_MAX wait. */
+	bool goes_on;
 
 	/* Private, zeroed before the first use. */
 	struct th_reader *reader;
@@ -65,7 +67,7 @@ TH_NODISCARD struct th_reader *th_reader_new(struct th_loop *loop, struct th_sto
 /* Waits for the job that runs; those that are left are dropped.  Takes NULL, returns NULL. */
 struct th_reader *th_reader_free(struct th_reader *r);
 
-/* TH_EBUSY: TH_READS_MAX jobs wait already. */
+/* TH_EBUSY: TH_READS_MAX jobs wait already; never for one that goes on. */
 TH_NODISCARD enum th_code th_reader_ask(struct th_reader *r, struct th_read *job,
 					struct th_err *err);
 /* `done` will not be called; `drop` is, now or when the thread has left the job. */

@@ -412,7 +412,7 @@ static void ends_with_work(void **state)
 
 static void at_most_so_many(void **state)
 {
-	struct parts *p = calloc(TH_READS_MAX + 1, sizeof(*p));
+	struct parts *p = calloc(TH_READS_MAX + 2, sizeof(*p));
 	struct bench b;
 
 	(void)state;
@@ -424,9 +424,16 @@ static void at_most_so_many(void **state)
 		assert_int_equal(th_reader_ask(b.reader, &p[i].job, &err),
 				 i < TH_READS_MAX ? TH_OK : TH_EBUSY);
 	}
+	p[TH_READS_MAX].job.goes_on = true;
+	assert_int_equal(th_reader_ask(b.reader, &p[TH_READS_MAX].job, &err), TH_OK);
+	/* One that goes on takes the place of none, and makes none. */
+	p[TH_READS_MAX + 1].job = parts_job;
+	p[TH_READS_MAX + 1].cancel_at = 1;
+	assert_int_equal(th_reader_ask(b.reader, &p[TH_READS_MAX + 1].job, &err), TH_EBUSY);
 	th_loop_run(b.loop);
 	assert_int_equal(p[TH_READS_MAX - 1].dropped, 1);
-	assert_int_equal(th_reader_ask(b.reader, &p[TH_READS_MAX].job, &err), TH_OK);
+	assert_int_equal(p[TH_READS_MAX].dropped, 1);
+	assert_int_equal(th_reader_ask(b.reader, &p[TH_READS_MAX + 1].job, &err), TH_OK);
 	th_loop_run(b.loop);
 	free(p);
 	bench_close(&b);
