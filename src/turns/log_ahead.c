@@ -316,8 +316,11 @@ void th_driver_log_end(struct th_driver *d, struct th_ticket t, const struct th_
 	}
 	if (err) {
 		th_live_ahead_free(l);
-		th_live_lose(l, err);
+		th_live_lose(l, err); /* who hears of it may close the session */
+		return;
 	}
+	if (l->ahead && l->history) /* it was made on the loop meanwhile */
+		th_live_ahead_free(l);
 	wake(l, waits, count);
 }
 

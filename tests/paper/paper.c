@@ -542,7 +542,7 @@ static const struct th_world_ops ops = {
 	.fatal = fatal,
 };
 
-static void on_rest(void *ctx, struct th_handle h TH_UNUSED, const struct th_session *s TH_UNUSED,
+static void on_rest(void *ctx, struct th_handle h, const struct th_session *s TH_UNUSED,
 		    const struct th_err *err)
 {
 	struct paper *w = ctx;
@@ -551,6 +551,8 @@ static void on_rest(void *ctx, struct th_handle h TH_UNUSED, const struct th_ses
 	w->rest_failed = err != NULL;
 	if (err)
 		memcpy(w->rest_error, err->msg, sizeof(w->rest_error));
+	if (err && w->close_lost)
+		th_driver_close(w->driver, h);
 }
 
 static void begin_life(struct paper *w)

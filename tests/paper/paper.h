@@ -122,6 +122,7 @@ struct paper {
 	/* How often a1 came to rest, and with what error. */
 	size_t rests;
 	bool rest_failed;
+	bool close_lost; /* one that is lost is closed at once */
 	char rest_error[TH_ERR_MSG_MAX];
 
 	struct paper_request no_request;

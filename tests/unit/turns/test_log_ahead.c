@@ -200,7 +200,7 @@ static void test_a_log_that_cannot_be_read(void **unused)
 	struct th_err err = { 0 };
 
 	(void)unused;
-	w->log_later = true;
+	w->log_later = w->close_lost = true;
 	take_up(w, PLAIN);
 	assert_int_equal(w->log_ask_count, 1);
 	(void)th_fail(&err, TH_EIO, "the disk is gone");
