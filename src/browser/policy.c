@@ -11,9 +11,11 @@
 #include "io/files.h"
 #include "io/sandbox.h"
 
-/* The page of a new tab is its own. */
+/* The page of a new tab is its own.  The machine's own policy may have such lists as well: of two
+ * files Chromium would take one alone. */
 static const char policy[] =
-    "{\"URLBlocklist\":[\"file://*\",\"chrome://*\",\"chrome-untrusted://*\","
+    "{\"PolicyListMultipleSourceMergeList\":[\"URLBlocklist\",\"URLAllowlist\"],"
+    "\"URLBlocklist\":[\"file://*\",\"chrome://*\",\"chrome-untrusted://*\","
     "\"devtools://*\",\"javascript://*\"],\"URLAllowlist\":[\"chrome://newtab\","
     "\"chrome://new-tab-page\",\"chrome://new-tab-page-third-party\",\"chrome://top-chrome\"]}\n";
 
