@@ -49,23 +49,29 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-size_t th_markdown_list(int dir, struct th_arena *a, char **names, size_t max)
+enum th_code th_markdown_list(int dir, struct th_arena *a, char **names, size_t max,
+			      size_t *ret_count, struct th_err *err)
 {
 	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = copy < 0 ? NULL : fdopendir(copy);
 	struct dirent *e;
 	size_t count = 0;
+	bool full = false;
 
 	if (!d)
 		th_fd_close(&copy);
-	while (d && count < max && (e = readdir(d)))
-		if (e->d_name[0] != '.')
-			names[count++] = th_arena_cstr(a, th_str_of(e->d_name));
+	while (d && !full && count < max && (e = readdir(d)))
+		if (e->d_name[0] != '.') {
+			names[count] = th_arena_cstr(a, th_str_of(e->d_name));
+			full = !names[count];
+			count += !full;
+		}
 	if (d)
 		closedir(d);
 	if (count)
 		qsort(names, count, sizeof(*names), by_name);
-	return count;
+	*ret_count = count;
+	return full ? th_fail(err, TH_ELIMIT, "the files are too large together") : TH_OK;
 }
 
 bool th_markdown_read(int dir, struct th_str path, struct th_buf *out)

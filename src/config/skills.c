@@ -175,7 +175,7 @@ static enum th_code add_folder(struct loading *x, int root, struct th_str path, 
 		return th_fail(err, TH_ELIMIT, "the skills are too large");
 	if (th_open_beneath(root, path, O_RDONLY | O_DIRECTORY, 0, &dir, &ignored))
 		return TH_OK;
-	count = th_markdown_list(dir, x->a, names, TH_SKILLS_MAX * 2);
+	code = th_markdown_list(dir, x->a, names, TH_SKILLS_MAX * 2, &count, err);
 	for (size_t i = 0; !code && i < count; i++) {
 		struct th_str name = th_str_of(names[i]);
 		bool file = th_str_ends(name, TH_STR(".md"));
@@ -222,8 +222,9 @@ static enum th_code add_below(struct loading *x, int root, struct th_str folder,
 		return th_fail(err, TH_ELIMIT, "the skills are too large");
 	if (th_open_beneath(root, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, &dir, &ignored))
 		return TH_OK;
-	count = th_markdown_list(dir, x->a, names,
-				 TH_SKILL_WALK_MAX - TH_MIN(x->walked, TH_SKILL_WALK_MAX));
+	code =
+	    th_markdown_list(dir, x->a, names,
+			     TH_SKILL_WALK_MAX - TH_MIN(x->walked, TH_SKILL_WALK_MAX), &count, err);
 	x->walked += count;
 	for (size_t i = 0; !code && i < count; i++) {
 		struct th_str path =

@@ -101,12 +101,40 @@ static void no_more_than_there_is_room_for(void **state)
 	assert_int_equal(th_dir_remove(folder, NULL), TH_OK);
 }
 
+/* However little memory is left for the names of a folder, that is an error and no more. */
+static void names_may_be_too_long_together(void **state)
+{
+	char folder[] = "/tmp/thole-skills-XXXXXX", path[400];
+	struct th_str named = th_str_of(folder);
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	for (int i = 0; i < 60; i++) {
+		snprintf(path, sizeof(path), "%s/s%02d%0240d.md", folder, i, 0);
+		assert_int_equal(th_file_write(path, TH_STR("text"), 0600, NULL), TH_OK);
+	}
+	for (size_t room = TH_KIB; room <= 64 * TH_KIB; room += TH_KIB) {
+		struct th_agent_skills how = { .folders = { &named, 1 } };
+		struct th_agent agent = { .skills = &how };
+		struct th_arena a;
+		struct th_err err = {};
+		enum th_code code;
+
+		th_arena_init(&a, room);
+		code = th_skills_load(&agent, &a, &err);
+		assert_true(code == TH_ELIMIT || (code == TH_OK && room > 15 * TH_KIB));
+		th_arena_deinit(&a);
+	}
+	assert_int_equal(th_dir_remove(folder, NULL), TH_OK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kinds_follow_from_what_is_said),
 		cmocka_unit_test(limits_are_kept),
 		cmocka_unit_test(no_more_than_there_is_room_for),
+		cmocka_unit_test(names_may_be_too_long_together),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
