@@ -30,11 +30,9 @@ struct queue {
 struct th_leases {
 	struct th_store *store;
 	struct th_reader *writer;
-	struct queue give, take; /* asked for since the job began */
-	struct queue again;      /* could not be given back just now */
-	struct th_timer timer;   /* for these */
-	struct th_deferred soon; /* those that one pass gives back go together */
-	struct th_loop *loop;
+	struct queue give, take;        /* asked for since the job began */
+	struct queue again;             /* could not be given back just now */
+	struct th_timer timer;          /* for these */
 	const struct th_lease *awaited; /* by th_lease_take_now */
 	bool ending, telling;           /* telling: who waited for the job that is over */
 	/* The thread's while `asked`. */
@@ -247,11 +245,6 @@ static void begin(struct th_leases *l)
 	(void)code;
 }
 
-static void on_soon(void *ctx)
-{
-	begin(ctx);
-}
-
 static void on_timer(void *ctx)
 {
 	struct th_leases *l = ctx;
@@ -309,10 +302,7 @@ void th_lease_give(struct th_leases *l, const struct th_held *held)
 	ask->epoch = held->epoch;
 	ask->hand_over = held->hand_over;
 	queue_add(&l->give, ask);
-	if (l->ending)
-		begin(l);
-	else
-		th_loop_defer(l->loop, &l->soon);
+	begin(l);
 }
 
 static bool has(const struct queue *q, struct th_str id)
@@ -349,8 +339,6 @@ struct th_leases *th_leases_new(struct th_loop *loop, struct th_store *store,
 	l->job = (struct th_read){ .run = run, .done = on_done, .drop = on_drop };
 	th_arena_init_try(&l->memory, TH_BATCH_MEMORY_MAX);
 	th_timer_init(&l->timer, loop, on_timer, l);
-	l->soon = (struct th_deferred){ .fn = on_soon, .ctx = l };
-	l->loop = loop;
 	return l;
 }
 
@@ -361,7 +349,6 @@ struct th_leases *th_leases_free(struct th_leases *l)
 	if (!l)
 		return NULL;
 	th_timer_stop(&l->timer);
-	th_loop_undefer(l->loop, &l->soon);
 	l->ending = true;
 	while ((ask = queue_take(&l->take)))
 		ask_free(ask);
