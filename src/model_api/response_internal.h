@@ -21,7 +21,7 @@ void th_response_listen(struct th_response *p, struct th_hub *h);
 void th_response_started(struct th_response *p);
 bool th_response_caught_up(struct th_response *p);
 
-/* ---- response_socket.c ---- */
+/* ---- response_wire.c ---- */
 
 /* The server ends: sockets that have nothing to do are closed, the others after that. */
 void th_v1_sockets_finish(struct th_server *server);

@@ -4,6 +4,7 @@
 import contextlib
 import json
 import socket
+import sqlite3
 import struct
 import unittest
 import uuid
@@ -111,6 +112,26 @@ class Sockets(test_v1.Face):
         for response, why in ((one, "response_already_completed"), ("resp_none", "response_not_found"), (None, "response_not_found")):
             said = self.steer(response, "x")["error"]
             self.assertEqual((said["code"], "is missing" in said["message"]), (why, response is None), said)
+
+    def test_how_much_is_said_to_one_before_it_is_written(self):
+        """TH_SERVE_STEERS_MAX, while another process writes to the store."""
+        self.begin_waiting([{"text": "Done."}])
+        self.ask()
+        one = self.waits()
+        with contextlib.closing(sqlite3.connect(self.store(), isolation_level=None)) as db:
+            db.execute("begin immediate")
+            for n in range(17):
+                self.wire.send({"type": "response.steer", "previous_response_id": one, "input": "Word %d." % n})
+            refused = self.wire.until(lambda m: m["type"].startswith("response.steer."))
+            self.assertEqual((refused["type"], refused["error"]["code"]), ("response.steer.failed", "too_many_pending_steers"))
+            db.execute("rollback")
+        for _ in range(16):
+            self.assertEqual(self.wire.until(lambda m: m["type"].startswith("response.steer."))["type"], "response.steer.accepted")
+        self.assertEqual(self.steer(one, "Word 17.")["type"], "response.steer.accepted")
+        self.let_go(one)
+        self.wire.until(lambda m: m["type"] == "response.completed")
+        said = [e["data"]["content"] for e in self.log_of({"id": one}) if e["kind"] == "message"]
+        self.assertEqual(said, ["Word %d." % n for n in range(16)] + ["Word 17."])
 
     def test_how_many_lanes(self):
         """TH_SERVE_LANES_MAX that work; of others the one goes that was used least lately."""
