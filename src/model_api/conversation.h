@@ -75,13 +75,16 @@ size_t th_conversation_take_out(const struct th_conversation_items *p, int64_t n
 void th_conversation_put_rest(const struct th_conversation_items *p, struct th_jw *w,
 			      struct th_buf *names);
 
+/* ---- conversation_given.c ---- */
+
+/* The body's items as a list, behind a note with its metadata.  False: it was answered. */
+bool th_conversation_given(struct th_access *a, const struct th_json *body, struct th_buf *out);
+
 /* ---- conversation_answers.c ---- */
 
 void th_conversation_answer(struct th_access *a, const char *name, int status);
 /* Items that were not taken: what is wrong with them is the request's fault. */
 void th_conversation_refuse(struct th_access *a, const struct thole_error *err);
-/* The body's items as a list, behind a note with its metadata.  False: it was answered. */
-bool th_conversation_given(struct th_access *a, const struct th_json *body, struct th_buf *out);
 
 /* An answer that waits until something is written. */
 struct th_conversation_wait {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* conversation_answers.c - what a request about a conversation says, and is answered with. */
+/* conversation_answers.c - what a request about a conversation is answered with. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -73,57 +73,6 @@ void th_conversation_refuse(struct th_access *a, const struct thole_error *err)
 		th_access_fault(a, 400, "invalid_value", "items", err->text);
 	else
 		th_access_error(a, err);
-}
-
-bool th_conversation_given(struct th_access *a, const struct th_json *body, struct th_buf *out)
-{
-	const struct th_json *metadata = th_json_get(body, "metadata");
-	const struct th_json *items = th_json_get(body, "items");
-	struct th_json_iter it = th_json_iter(metadata), item = th_json_iter(items);
-	struct th_jw w = th_jw(out);
-	bool good = th_json_count(metadata) <= TH_SERVE_PAIRS_MAX &&
-		    (th_json_is_null(metadata) || th_json_is_object(metadata));
-
-	while (good && th_json_next(&it))
-		good = th_json_type(it.val) == TH_JSON_STR && it.key.len <= TH_SERVE_PAIR_KEY_MAX &&
-		       th_json_str(it.val).len <= TH_SERVE_PAIR_VALUE_MAX;
-	if (!good || (!th_json_is_null(items) && !th_json_is_array(items)) ||
-	    th_json_count(items) > TH_SERVE_GIVEN_ITEMS_MAX) {
-		th_access_fault(a, 400, "invalid_value", good ? "items" : "metadata",
-				good ? "items is a list of at most 20"
-				     : "metadata is an object of at most 16 texts");
-		return false;
-	}
-	while (th_json_next(&item))
-		if (!th_json_is_object(item.val)) {
-			th_access_fault(a, 400, "invalid_value", "items", "an item is an object");
-			return false;
-		}
-	th_jw_array(&w);
-	if (th_json_is_object(metadata)) {
-		th_jw_object(&w);
-		th_jw_kstr(&w, "type", TH_STR("conversation"));
-		th_jw_name(&w, TH_STR("metadata"));
-		th_jw_json(&w, metadata);
-		th_jw_object_end(&w);
-	}
-	it = th_json_iter(items);
-	while (th_json_next(&it)) {
-		struct th_json_iter member = th_json_iter(it.val);
-
-		if (th_conversation_note(it.val))
-			continue;
-		th_jw_object(&w);
-		if (!th_json_get_str(it.val, "type").len)
-			th_jw_kstr(&w, "type", TH_STR("message"));
-		while (th_json_next(&member)) {
-			th_jw_key(&w, member.key);
-			th_jw_json(&w, member.val);
-		}
-		th_jw_object_end(&w);
-	}
-	th_jw_array_end(&w);
-	return true;
 }
 
 /* ---- answers that wait until something is written ---- */

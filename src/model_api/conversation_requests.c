@@ -63,6 +63,8 @@ void th_v1_conversations_create(struct th_access *a)
 	struct thole_error err;
 	struct th_hub *h;
 
+	if (!th_quota_begin(a))
+		return;
 	if (th_http_body(a->request).len) {
 		doc = th_access_body(a);
 		if (!doc)

@@ -183,7 +183,11 @@ void th_v1_responses_get(struct th_access *a)
 
 	if (!th_access_query_int(a, "starting_after", &r.starting_after))
 		return;
-	r.stream = th_access_query(a, "stream", &text) && th_str_is(th_buf_str(&text), "true");
+	r.stream = th_access_query(a, "stream", &text) && !th_str_is(th_buf_str(&text), "false");
+	if (r.stream && !th_str_is(th_buf_str(&text), "true")) {
+		th_access_fault(a, 400, "invalid_value", "stream", "stream is true or false");
+		return;
+	}
 	with_response(a, &r);
 }
 

@@ -116,7 +116,9 @@ void th_access_session(struct th_access *a, const char *id, int status);
 
 /* ---- what is asked ---- */
 
-/* A member of the query, decoded; false: it is not there. */
+/* A member of the query, decoded; false: it is not there.  A query is read by names alone, so one
+ * that a path does not know is passed over: clients add their own (beta, api-version), and each API
+ * gets new ones. */
 bool th_access_query(const struct th_access *a, const char *name, struct th_buf *out);
 /* The same as a number; false, and the request is answered, when it is none or below 0. */
 bool th_access_query_int(struct th_access *a, const char *name, int64_t *value);

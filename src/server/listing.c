@@ -119,7 +119,7 @@ void th_listing_answer(const struct th_listing *l, struct th_access *a)
 	struct th_buf after TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_jw w = th_jw(&json);
 	int64_t limit = LIMIT_DEFAULT;
-	bool ascending;
+	bool ascending, ordered;
 	size_t from, left;
 
 	if (!th_access_query_int(a, "limit", &limit))
@@ -128,7 +128,12 @@ void th_listing_answer(const struct th_listing *l, struct th_access *a)
 		th_access_fault(a, 400, "invalid_value", "limit", "limit is 1 to 100");
 		return;
 	}
-	ascending = th_access_query(a, "order", &order) && th_str_is(th_buf_str(&order), "asc");
+	ordered = th_access_query(a, "order", &order);
+	ascending = ordered && th_str_is(th_buf_str(&order), "asc");
+	if (ordered && !ascending && !th_str_is(th_buf_str(&order), "desc")) {
+		th_access_fault(a, 400, "invalid_value", "order", "order is asc or desc");
+		return;
+	}
 	from = ascending || !l->count ? 0 : l->count - 1;
 	left = l->count;
 	if (th_access_query(a, "after", &after) && after.len) {

@@ -194,7 +194,11 @@ class Quotas(serving.Served):
         refused = self.call("POST", "/api/sessions", {"id": "a", "message": "x"})
         self.assertEqual((refused.status, refused.headers["Retry-After"]), (503, "1"))
         self.assertRegex(refused.json()["error"]["message"], r"^\d+ MiB of memory are free here, and 1000000000 must stay free; try again in a second$")
-        self.assertEqual(self.call("POST", "/v1/responses", {"model": "default", "input": "x"}).status, 503)
+        for path, body in (("/v1/responses", {"model": "default", "input": "x"}), ("/v1/conversations", {}),
+                           ("/v1/chat/completions", {"model": "default", "messages": [{"role": "user", "content": "x"}]}),
+                           ("/v1/messages", {"model": "default", "max_tokens": 9, "messages": [{"role": "user", "content": "x"}]})):
+            refused = self.call("POST", path, body)
+            self.assertEqual((refused.status, refused.headers["Retry-After"]), (503, "1"), path)
         self.assertEqual(self.good_call("GET", "/api/sessions")["sessions"], [])
         # What is free again begins, and another limit is one more sentence.
         self.configure("free_memory_mib: 1", "load_per_processor: 0.0000001")

@@ -319,6 +319,40 @@ class Responses(Face):
                           for who in ("alice", "boss")], ["default", "priority"])
         self.assertEqual(self.respond(model="default", input="x", stop=["x"], tool_choice={"type": "function", "name": "none"})["status"], "completed")
 
+    def test_queries(self):
+        """What a path does not know in them is passed over; a value that a known one cannot have is not."""
+        self.begin([{"text": "One."}], [{"text": "Two."}], [{"text": "Three."}])
+        one, made = self.respond(input="x"), self.good_call("POST", "/v1/conversations", {"items": [{"role": "user", "content": "x"}]})
+        response, conversation = "/v1/responses/" + one["id"], "/v1/conversations/" + made["id"]
+        said = {"model": "gpt-5.4", "max_tokens": 100, "messages": [{"role": "user", "content": "x"}]}
+        for method, path, body in (("GET", "/v1/models", None), ("GET", "/v1/models/gpt-5.4", None), ("GET", response, None), ("GET", response + "/input_items", None),
+                                   ("GET", conversation, None), ("GET", conversation + "/items", None), ("POST", conversation, {"metadata": {}}),
+                                   ("POST", "/v1/messages/count_tokens", said), ("POST", "/v1/messages", said), ("POST", "/v1/chat/completions", said)):
+            for query in ("?beta=true&api-version=2025-03-01&include[]=x&=&&orders",):
+                self.good_call(method, path + query, body)
+        for path, names in ((response, ("stream=yes", "stream=", "starting_after=x", "starting_after=-1")),
+                            (response + "/input_items", ("order=up", "order=", "limit=0", "limit=101", "limit=x", "after=x")),
+                            (conversation + "/items", ("order=ASC", "limit=1.5", "after=msg_1"))):
+            for query in names:
+                wrong = self.good_call("GET", path + "?x=y&" + query, status=400)["error"]
+                self.assertIn(query.split("=")[0], (wrong["param"], wrong["message"].split()[0]), wrong)
+        for query in ("stream=false", "order=desc"):
+            self.good_call("GET", (response if "stream" in query else conversation + "/items") + "?" + query)
+
+    def test_items_of_types_that_no_api_has(self):
+        """They would stay in the conversation, and fail each response after it."""
+        self.begin([{"text": "Fine."}])
+        good = {"role": "user", "content": "x"}
+        made = self.good_call("POST", "/v1/conversations", {"items": [good]})
+        path = "/v1/conversations/" + made["id"]
+        for kind in ("acme:new", "conversation", "item_reference", "compaction", "Message", "x" * 5000, "%n%s"):
+            for to, where in (("/v1/conversations", 1), (path + "/items", 1)):
+                wrong = self.good_call("POST", to, {"items": [good, {"type": kind, "id": "x", "encrypted_content": ""}]}, status=400)["error"]
+                self.assertEqual((wrong["code"], wrong["param"], "'%s'" % kind[:100] in wrong["message"]), ("invalid_value", "items[%d]" % where, True), wrong)
+        self.assertEqual(self.good_call("POST", path + "/items", {"items": ["x"]}, status=400)["error"]["param"], "items[0]")
+        self.assertEqual(len(self.items_of(made)), 1)
+        self.assertEqual(self.respond(input="Well?", conversation=made["id"])["status"], "completed")
+
     def test_what_the_model_refuses(self):
         """It is the caller's fault, and not the server's."""
         self.begin({"parts": [{"text": "No."}], "faults": [{"status": 400, "message": "Invalid value: 'robot'.", "times": -1}]})
@@ -505,7 +539,7 @@ class Responses(Face):
         made = self.good_call("POST", "/v1/conversations", {})
         path = "/v1/conversations/%s/items" % made["id"]
         for wrong in (5, {"role": "wizard", "content": "x"}, {"role": "user"}):
-            self.assertEqual(self.good_call("POST", path, {"items": [wrong]}, status=400)["error"]["param"], "items", wrong)
+            self.assertEqual(self.good_call("POST", path, {"items": [wrong]}, status=400)["error"]["param"][:5], "items", wrong)
         for _ in range(13):
             self.good_call("POST", path, {"items": items})
         page = lambda: self.good_call("GET", path + "?order=asc&limit=100")["data"]
