@@ -99,8 +99,9 @@ struct th_a2a_said {
 	bool files;
 	const struct th_json *decision; /* a data part that decides; NULL: none */
 };
-/* False: it was answered.  To be deinited in both cases. */
-bool th_a2a_said_read(struct th_a2a *m, struct th_a2a_said *ret);
+/* 0, or the code of an error of the protocol, and `err` says why.  To be deinited in both cases. */
+TH_NODISCARD int th_a2a_said_read(const struct th_json *message, struct th_a2a_said *ret,
+				  struct th_err *err);
 void th_a2a_said_deinit(struct th_a2a_said *s);
 
 /* ---- push.c: who wants to be told of a task ---- */
@@ -117,7 +118,19 @@ extern const struct th_letters th_a2a_letters;
 /* ---- handlers (a2a.c, rest.c, card.c) ---- */
 
 th_access_fn th_a2a_post, th_a2a_rest, th_a2a_card, th_a2a_agent_card;
-/* rest.c: the task that such a request names; false: it is none, or names none. */
+
+/* ---- rest.c: HTTP+JSON ---- */
+
+/* The task that such a request names; false: it is none, or names none. */
 bool th_a2a_rest_task(const struct th_access *a, struct th_str *ret);
+
+/* Such a request. */
+struct th_a2a_rest_request {
+	const struct th_route *route;
+	struct th_str query, body;
+	const char *task, *config; /* of its path; not looked at where that has none */
+};
+/* The method that it is, and its parameters as a JSON object.  NULL: the body is none. */
+const char *th_a2a_rest_read(const struct th_a2a_rest_request *r, struct th_buf *params);
 
 #endif

@@ -231,12 +231,19 @@ static bool at_once(const struct th_a2a *m)
 void th_a2a_send(struct th_a2a *m, bool stream)
 {
 	struct th_a2a_said s = { 0 };
+	struct th_err why = { 0 };
 	struct th_hub *h = NULL;
+	int code;
 
-	if (!(m->access->scopes & TH_SCOPE_RUN))
+	if (!(m->access->scopes & TH_SCOPE_RUN)) {
 		th_a2a_fail(m, TH_A2A_EUNSUPPORTED,
 			    "this token may not run agents: it lacks the scope run");
-	else if (th_a2a_said_read(m, &s) && th_a2a_push_check(m))
+		return;
+	}
+	code = th_a2a_said_read(th_json_get(m->params, "message"), &s, &why);
+	if (code)
+		th_a2a_fail(m, code, "%s", why.msg);
+	else if (th_a2a_push_check(m))
 		h = say(m, &s);
 	th_a2a_said_deinit(&s);
 	if (h && th_a2a_push_add(m))

@@ -8,6 +8,12 @@
 #include "a2a/internal.h"
 #include "base/text.h"
 
+static int fail(int code, const char *why, struct th_err *err)
+{
+	(void)th_fail(err, TH_EPROTO, "%s", why);
+	return code;
+}
+
 static void put_text(struct th_a2a_said *s, struct th_str text)
 {
 	if (s->text.len && text.len)
@@ -77,37 +83,35 @@ static bool put_text_file(struct th_a2a_said *s, struct th_str name, struct th_s
 	return true;
 }
 
-/* False: it was answered. */
-static bool put_file(struct th_a2a *m, struct th_a2a_said *s, struct th_str type,
-		     struct th_str name, struct th_str base64)
+/* 0, or the code of an error; so below. */
+static int put_file(struct th_a2a_said *s, struct th_str type, struct th_str name,
+		    struct th_str base64, struct th_err *err)
 {
 	struct th_buf bytes TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MESSAGE_MAX);
 	bool picture = is_picture(type);
 
 	if (base64.len > TH_MESSAGE_MAX) {
 		s->items.failed = true;
-		return true;
+		return 0;
 	}
-	if (!th_base64_decode(&bytes, base64) || memchr(name.ptr ?: "", 0, name.len)) {
-		th_a2a_fail(m, TH_RPC_EPARAMS, "the bytes of a file are base64");
-		return false;
-	}
+	if (!th_base64_decode(&bytes, base64) || memchr(name.ptr ?: "", 0, name.len))
+		return fail(TH_RPC_EPARAMS, "the bytes of a file are base64", err);
 	if (picture || th_str_is(type, "application/pdf")) {
 		put_bytes(s, picture, type, name, base64);
-		return true;
+		return 0;
 	}
 	if (may_be_text(type) && put_text_file(s, name, th_buf_str(&bytes)))
-		return true;
-	th_a2a_fail(m, TH_A2A_ETYPE,
+		return 0;
+	return fail(TH_A2A_ETYPE,
 		    "the bytes of a file are a picture (PNG, JPEG, WebP, GIF), a PDF or text in "
-		    "UTF-8, as its media type says");
-	return false;
+		    "UTF-8, as its media type says",
+		    err);
 }
 
 /* ---- parts ---- */
 
 /* In the words of 1.0, or of 0.3 (`file`). */
-static bool read_part(struct th_a2a *m, const struct th_json *part, struct th_a2a_said *s)
+static int read_part(const struct th_json *part, struct th_a2a_said *s, struct th_err *err)
 {
 	const struct th_json *data = th_json_get(part, "data"), *file = th_json_get(part, "file");
 	struct th_str text = th_json_get_str(part, "text");
@@ -127,14 +131,13 @@ static bool read_part(struct th_a2a *m, const struct th_json *part, struct th_a2
 		s->text.failed |= json.failed;
 		put_text(s, th_buf_str(&json));
 	} else if (raw.len) {
-		return put_file(m, s, type, name, raw);
+		return put_file(s, type, name, raw, err);
 	} else if (url.len) {
 		put_text(s, url);
 	} else {
-		th_a2a_fail(m, TH_A2A_ETYPE, "a part is text, data, or a file (raw or url)");
-		return false;
+		return fail(TH_A2A_ETYPE, "a part is text, data, or a file (raw or url)", err);
 	}
-	return true;
+	return 0;
 }
 
 static void begin(struct th_a2a_said *s)
@@ -150,28 +153,28 @@ static void begin(struct th_a2a_said *s)
 	th_jw_array(&s->w);
 }
 
-bool th_a2a_said_read(struct th_a2a *m, struct th_a2a_said *s)
+int th_a2a_said_read(const struct th_json *message, struct th_a2a_said *s, struct th_err *err)
 {
-	const struct th_json *message = th_json_get(m->params, "message");
 	struct th_json_iter it = th_json_iter(th_json_get(message, "parts"));
+	int code = 0;
 
 	*s = (struct th_a2a_said){ 0 };
 	begin(s);
-	while (th_json_next(&it))
-		if (!read_part(m, it.val, s))
-			return false;
+	while (!code && th_json_next(&it))
+		code = read_part(it.val, s, err);
 	th_jw_array_end(&s->w);
 	th_jw_object_end(&s->w);
 	th_jw_array_end(&s->w);
+	if (code)
+		return code;
 	if (s->text.failed || (s->files && s->items.failed) ||
 	    (!s->text.len && !s->decision && !s->files) ||
-	    memchr(s->text.ptr ?: "", 0, s->text.len)) {
-		th_a2a_fail(m, TH_RPC_EPARAMS,
+	    memchr(s->text.ptr ?: "", 0, s->text.len))
+		return fail(TH_RPC_EPARAMS,
 			    "message.parts hold 1 byte to 4 MiB, files in base64 among them, and "
-			    "their text has no zero");
-		return false;
-	}
-	return true;
+			    "their text has no zero",
+			    err);
+	return 0;
 }
 
 void th_a2a_said_deinit(struct th_a2a_said *s)

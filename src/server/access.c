@@ -234,33 +234,7 @@ bool th_code_passes(int code)
 
 bool th_access_query(const struct th_access *a, const char *name, struct th_buf *out)
 {
-	struct th_str query = th_http_query(a->request);
-
-	while (query.len) {
-		struct th_str value = th_str_split(&query, '&');
-		struct th_str key = th_str_split(&value, '=');
-
-		if (!th_str_is(key, name))
-			continue;
-		for (size_t i = 0; i < value.len; i++) /* forms write a space so */
-			if (value.ptr[i] == '+') {
-				th_buf_clear(out);
-				for (size_t j = 0; j < value.len; j++)
-					th_buf_add_char(out,
-							value.ptr[j] == '+' ? ' ' : value.ptr[j]);
-				value = th_buf_str(out);
-				break;
-			}
-		{
-			struct th_buf plain TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
-			bool good = th_percent_decode(value, &plain);
-
-			th_buf_clear(out);
-			th_buf_add(out, th_buf_str(&plain));
-			return good;
-		}
-	}
-	return false;
+	return th_query_get(th_http_query(a->request), name, out);
 }
 
 bool th_access_query_int(struct th_access *a, const char *name, int64_t *value)
