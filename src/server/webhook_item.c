@@ -135,6 +135,11 @@ uint64_t th_webhook_wait_ms(uint64_t first_ms, unsigned failures, unsigned chanc
 	return ms * 4 / 5 + ms * 2 / 5 * chance / 255;
 }
 
+bool th_webhook_is_lost(uint64_t good_ms, uint64_t now_ms)
+{
+	return now_ms - good_ms >= TH_WEBHOOK_DISABLE_MS;
+}
+
 /* ---- what is sent ---- */
 
 static void put_time(struct th_jw *w, const char *name, int64_t ts_ms)

@@ -167,6 +167,8 @@ struct th_webhook_id th_webhook_id_of(const char *session, uint64_t seq);
 void th_webhook_id_hex(const struct th_webhook_id *id, char out[static 33]);
 /* After so many failures, one after the other; `chance` 0 to 255. */
 uint64_t th_webhook_wait_ms(uint64_t first_ms, unsigned failures, unsigned chance);
+/* It has taken nothing since `good_ms`: it is told nothing any more. */
+bool th_webhook_is_lost(uint64_t good_ms, uint64_t now_ms);
 
 /* webhooks_queue.c: it is told of it. */
 bool th_webhook_wants(const struct th_webhook *h, const struct th_webhook_item *item);

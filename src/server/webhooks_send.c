@@ -103,7 +103,7 @@ static void failed(struct th_webhook *h, struct th_webhook_item *item,
 		switch_off(h, "it answered 410, Gone");
 		return;
 	}
-	if (now_ms - h->good_ms >= TH_WEBHOOK_DISABLE_MS) {
+	if (th_webhook_is_lost(h->good_ms, now_ms)) {
 		switch_off(h, "it has taken nothing for three days");
 		return;
 	}

@@ -74,7 +74,7 @@ class AskHost(serving.Served):
         self.assertEqual((w["host"], w["port"], w["tool"], w["word"]), ("other.example", 80, "bash", "approve"))
         self.assertEqual(w["arguments"]["command"], TWICE)
         self.assertIn("other.example:80, which net does not list", w["reason"])
-        self.assertGreater(w["expires_ms"], w["asked_ms"])
+        self.assertEqual(w["expires_ms"] - w["asked_ms"], 600000)  # TH_EGRESS_ASK_MS
         self.assertEqual(self.internet.asked, [])
         self.assertEqual(self.call("POST", "/api/sessions/s/approve", {"message": "x"}, who="runner").status, 403)
         self.say("approve", call_id=w["call_id"])

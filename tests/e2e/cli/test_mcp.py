@@ -270,6 +270,18 @@ class Mcp(serving.Served):
         self.assertEqual(next(told)["params"], {"uri": listed[0]["uri"]})
         connection.close()
 
+    def test_no_more_than_so_many_resources_are_listened_to(self):
+        """64 of one client (limits.h)."""
+        self.serve_http()
+        headers, ask = self.session({}), []
+        for n in range(65):
+            self.good_call("POST", "/api/sessions", {"id": "s%d" % n}, status=201)
+            ask.append({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": {"uri": "thole://sessions/s%d" % n}})
+        answers = [self.call("POST", "/mcp", body, headers=headers).json() for body in ask]
+        self.assertEqual(["result" in answer for answer in answers], [True] * 64 + [False])
+        self.call("POST", "/mcp", dict(ask[0], method="resources/unsubscribe"), headers=headers)
+        self.assertEqual(self.call("POST", "/mcp", ask[64], headers=headers).json()["result"], {})
+
     def test_a_computer_of_ones_own(self):
         """See and act on a real desktop; what cannot be done is said."""
         folder = self.folder / "spaces"

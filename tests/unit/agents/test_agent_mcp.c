@@ -159,6 +159,38 @@ static void test_schemas(void **state)
 	th_buf_deinit(&list);
 }
 
+static void fill(struct th_buf *out, char with, size_t count)
+{
+	while (count--)
+		th_buf_add_char(out, with);
+}
+
+/* A name and a description, as long as they may be and one longer. */
+static void test_lengths(void **state)
+{
+	struct th_agent_mcp s = { .name = TH_STR("s") };
+
+	(void)state;
+	for (size_t more = 0; more < 2; more++) {
+		struct th_buf list TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+		struct chosen c;
+		const char *said;
+
+		th_buf_add_cstr(&list, "[{\"name\":\"");
+		fill(&list, 'n', TH_MCP_NAME_MAX + more);
+		th_buf_add_cstr(&list, "\"},{\"name\":\"other\",\"description\":\"");
+		fill(&list, 'D', TH_MCP_DESCRIPTION_MAX + more);
+		th_buf_add_cstr(&list, "\"}]");
+		choose(&c, &s, 100, list.ptr);
+		assert_int_equal(strstr(c.left_out.ptr, "longer than 128 bytes") != NULL, more);
+		said = strchr(c.tools.ptr, 'D');
+		assert_non_null(said);
+		assert_int_equal(strspn(said, "D"), TH_MCP_DESCRIPTION_MAX);
+		th_buf_deinit(&c.tools);
+		th_buf_deinit(&c.left_out);
+	}
+}
+
 static void test_counts(void **state)
 {
 	struct th_agent_mcp s = { .name = TH_STR("s") };
@@ -312,7 +344,7 @@ int main(void)
 		cmocka_unit_test(test_tools),        cmocka_unit_test(test_offers),
 		cmocka_unit_test(test_names),        cmocka_unit_test(test_schemas),
 		cmocka_unit_test(test_counts),       cmocka_unit_test(test_check),
-		cmocka_unit_test(test_instructions),
+		cmocka_unit_test(test_instructions), cmocka_unit_test(test_lengths),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -316,45 +316,63 @@ static void test_the_largest_hook(void **state)
 	assert_int_equal(th_client_hook_check(&w, &c, &err), TH_ELIMIT);
 }
 
-/* TH_CLIENT_HOOKS_USER_MAX of each user, TH_CLIENT_HOOKS_MAX of all; one that is replaced counts
- * once. */
-static void test_as_many_hooks_as_there_may_be(void **state)
+/* ---- hooks of clients ---- */
+
+static const struct th_letters letters;
+static const struct th_service service = { .name = "letters", .letters = &letters };
+static const struct th_service *const services[] = { &service, NULL };
+
+static void server_init(struct th_server *s)
 {
-	struct th_server s = { .o.journal = -1 };
-	struct th_webhooks w = { .server = &s };
-	struct th_client_hook c = { .service = TH_STR("a2a"),
-				    .session = TH_STR("s"),
-				    .url = TH_STR("https://example.org/"),
-				    .more = TH_STR("{}") };
-	char id[16], user[16];
 	struct th_err err = {};
 
-	(void)state;
-	assert_int_equal(th_loop_new(&s.loop, &err), TH_OK);
-	for (int i = 0; i < TH_CLIENT_HOOKS_MAX; i++) {
-		snprintf(id, sizeof(id), "%d", i);
-		snprintf(user, sizeof(user), "u%d", i / TH_CLIENT_HOOKS_USER_MAX);
-		c.id = th_str_of(id);
-		c.user = th_str_of(user);
-		assert_int_equal(th_client_hook_check(&w, &c, &err), TH_OK);
-		(void)th_client_hook_new(&w, &c);
-	}
-	assert_int_equal(th_client_hook_check(&w, &c, &err), TH_OK);
-	c.user = TH_STR("ann");
-	assert_int_equal(th_client_hook_check(&w, &c, &err), TH_ELIMIT);
-	assert_non_null(strstr(err.msg, "a server has at most"));
-	th_client_hook_drop(w.first);
-	assert_int_equal(th_client_hook_check(&w, &c, &err), TH_OK);
-	while (w.first) {
-		struct th_webhook *h = w.first;
+	*s = (struct th_server){ .o.journal = -1, .services = services };
+	assert_int_equal(th_loop_new(&s->loop, &err), TH_OK);
+	s->webhooks = th_webhooks_new(s, TH_STR(""));
+}
 
-		w.first = h->next;
-		th_timer_stop(&h->timer);
-		th_buf_deinit(&h->client_text);
-		free(h->client);
-		free(h);
-	}
-	th_loop_free(s.loop);
+static void server_deinit(struct th_server *s)
+{
+	s->webhooks = th_webhooks_free(s->webhooks);
+	th_settings_deinit(&s->settings);
+	th_loop_free(s->loop);
+}
+
+static enum th_code add_hook(struct th_server *s, int id, int user, struct th_err *err)
+{
+	struct th_client_hook hook = { .service = TH_STR("letters"),
+				       .session = TH_STR("s"),
+				       .url = TH_STR("http://127.0.0.1:1/"),
+				       .more = TH_STR("{}") };
+	char name[20], of[20];
+
+	snprintf(name, sizeof(name), "%d", id);
+	snprintf(of, sizeof(of), "u%d", user);
+	hook.id = th_str_of(name);
+	hook.user = th_str_of(of);
+	return th_client_hook_add(s->webhooks, &hook, err);
+}
+
+static void test_how_many_hooks_of_clients(void **state)
+{
+	struct th_err err = {};
+	struct th_server s;
+
+	(void)state;
+	server_init(&s);
+	for (int i = 0; i < TH_CLIENT_HOOKS_MAX; i++)
+		assert_int_equal(add_hook(&s, i, i / TH_CLIENT_HOOKS_USER_MAX, &err), TH_OK);
+	assert_int_equal(add_hook(&s, TH_CLIENT_HOOKS_MAX, 100, &err), TH_ELIMIT);
+	assert_string_equal(err.msg, "a server has at most 1024 hooks of clients");
+	assert_int_equal(add_hook(&s, 7, 0, &err), TH_OK); /* in the place of the one it was */
+	server_deinit(&s);
+}
+
+static void test_off_after_three_days(void **state)
+{
+	(void)state;
+	assert_false(th_webhook_is_lost(5, 5 + TH_WEBHOOK_DISABLE_MS - 1));
+	assert_true(th_webhook_is_lost(5, 5 + TH_WEBHOOK_DISABLE_MS));
 }
 
 int main(void)
@@ -370,7 +388,8 @@ int main(void)
 		cmocka_unit_test(test_what_the_file_remembers),
 		cmocka_unit_test(test_the_fullest_file),
 		cmocka_unit_test(test_the_largest_hook),
-		cmocka_unit_test(test_as_many_hooks_as_there_may_be),
+		cmocka_unit_test(test_how_many_hooks_of_clients),
+		cmocka_unit_test(test_off_after_three_days),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

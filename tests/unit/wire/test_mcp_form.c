@@ -138,12 +138,37 @@ static void test_fields_limit(void **state)
 	th_buf_deinit(&out);
 }
 
+/* What is answered is JSON of so many bytes at most. */
+static void test_answers_limit(void **state)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(
+	    th_json_parse(TH_STR("{\"requestedSchema\":{\"properties\":{\"a\":{\"type\":"
+				 "\"string\"}},\"required\":[\"a\"]}}"),
+			  &doc, &err),
+	    TH_OK);
+	for (size_t more = 0; more < 2; more++) {
+		struct th_buf answer TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+		struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+
+		while (answer.len + strlen("{\"a\":\"\"}") < TH_MCP_ANSWER_MAX + more)
+			th_buf_add_char(&answer, 'x');
+		assert_int_equal(
+		    th_mcp_form_result(th_json_root(doc), th_buf_str(&answer), false, &out, &err),
+		    more ? TH_ELIMIT : TH_OK);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_answers),
 		cmocka_unit_test(test_questions),
 		cmocka_unit_test(test_fields_limit),
+		cmocka_unit_test(test_answers_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,10 +59,32 @@ static void test_results(void **state)
 	result("@read_resource", "{\"contents\":{}}", NULL);
 }
 
+/* Where a list goes on is told in so many bytes, or not at all. */
+static void test_cursor(void **state)
+{
+	struct th_err err = { 0 };
+
+	(void)state;
+	for (size_t more = 0; more < 2; more++) {
+		struct th_buf list TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
+		struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
+
+		th_buf_add_cstr(&list, "{\"prompts\":[],\"nextCursor\":\"");
+		for (size_t i = 0; i < TH_MCP_CURSOR_MAX + more; i++)
+			th_buf_add_char(&list, 'c');
+		th_buf_add_cstr(&list, "\"}");
+		assert_int_equal(th_mcp_offer_result(th_mcp_offer_find(TH_STR("@list_prompts")),
+						     th_buf_str(&list), &out, &err),
+				 TH_OK);
+		assert_int_equal(strstr(out.ptr, "There are more") != NULL, !more);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_table),
-					    cmocka_unit_test(test_results) };
+					    cmocka_unit_test(test_results),
+					    cmocka_unit_test(test_cursor) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
