@@ -4,10 +4,12 @@
 import os
 import pathlib
 import re
+import select
 import socket
 import unittest
 import urllib.parse
 
+import house
 import serving
 
 
@@ -69,6 +71,27 @@ class Files(serving.Served):
 
     def get(self, path, name, what="content", **more):
         return self.call("GET", "%s/%s?path=%s" % (path, what, urllib.parse.quote(name, safe="")), **more)
+
+    def test_no_more_than_so_many_at_a_time(self):
+        """TH_FILES_JOBS_MAX of a server: here they wait for what the folder was."""
+        path = self.run_in("touch a", lambda place: (place / "b").write_text("b"))
+        start = self.work / ".starts" / "one" / "manifest"
+        aside, pipe = self.folder / "aside", self.folder / "pipe"
+        start.rename(aside)
+        os.mkfifo(start)
+        lines = [self.connect() for _ in range(5)]
+        for line in lines:
+            self.addCleanup(line.close)
+            line.request("GET", path, headers={"Authorization": "Bearer " + serving.TOKENS["alice"]})
+        answered = select.select([line.sock for line in lines], [], [], house.SECONDS)[0]
+        one, = [line for line in lines if line.sock in answered]
+        refused = serving.Answer(one.getresponse())
+        self.assertEqual((refused.status, refused.headers["Retry-After"], refused.json()["error"]["code"]), (429, "1", "busy"))
+        start.rename(pipe)
+        aside.rename(start)
+        os.close(os.open(pipe, os.O_RDWR))
+        self.assertNotIn(429, [line.getresponse().status for line in lines if line is not one])
+        self.assertEqual(set(self.changes(path)), {"a"})
 
     def refused(self, path, name, status, words, what="content"):
         answer = self.get(path, name, what)
