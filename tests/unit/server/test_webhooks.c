@@ -318,7 +318,7 @@ static void test_the_largest_hook(void **state)
 
 /* ---- hooks of clients ---- */
 
-static const struct th_letters letters;
+static const struct th_letters letters = { 0 };
 static const struct th_service service = { .name = "letters", .letters = &letters };
 static const struct th_service *const services[] = { &service, NULL };
 
