@@ -220,12 +220,22 @@ struct th_agent_stuck {
  * left, the run stops at a limit, or finishes all the same. */
 enum th_judge_then { TH_JUDGE_STOP, TH_JUDGE_FINISH };
 
+/* A server that classifies what was said and done, as OpenHands' critics do. */
+struct th_agent_critic {
+	struct th_str url; /* "/classify" follows */
+	struct th_str model;
+	struct th_str token_env; /* the variable with its token; empty: none */
+	int64_t timeout_s;       /* 0: TH_CRITIC_SECONDS_DEFAULT */
+};
+#define TH_CRITIC_MODEL_DEFAULT "critic-qwen3-4b"
+
 struct th_agent_judge {
-	struct th_str goal;  /* empty: what the user asked for */
-	struct th_str model; /* that judges; empty: the agent's own */
-	double threshold;    /* 0: TH_JUDGE_THRESHOLD_DEFAULT */
-	int64_t rounds;      /* 0: TH_JUDGE_ROUNDS_DEFAULT */
-	int64_t then;        /* enum th_judge_then */
+	struct th_str goal;             /* empty: what the user asked for */
+	struct th_str model;            /* that judges; empty: the agent's own */
+	struct th_agent_critic *critic; /* that judges instead of a model; NULL: none */
+	double threshold;               /* 0: TH_JUDGE_THRESHOLD_DEFAULT */
+	int64_t rounds;                 /* 0: TH_JUDGE_ROUNDS_DEFAULT */
+	int64_t then;                   /* enum th_judge_then */
 };
 #define TH_JUDGE_THRESHOLD_DEFAULT 0.6
 

@@ -59,9 +59,14 @@ enum th_code th_hooks_file_read(const struct th_json *file,
 }
 
 #define TH_FIELDS_hook_entry(F)                                                               \
-	F(hook_entry, str, type, "type", 0, "command or prompt")                              \
+	F(hook_entry, str, type, "type", 0, "command, prompt or agent")                       \
 	F(hook_entry, str, command, "command", TH_NONEMPTY, "a line for sh")                  \
 	F(hook_entry, str, prompt, "prompt", TH_NONEMPTY, "a policy that a model decides by") \
+	F(hook_entry, str, system_prompt, "system_prompt", TH_NONEMPTY,                       \
+	  "agent: what stands before its prompt")                                             \
+	F(hook_entry, strs, tools, "tools", 0, "agent: what it looks with")                   \
+	F(hook_entry, int, max_iterations, "max_iterations", TH_POSITIVE,                     \
+	  "agent: answers that it has, with the one that decides")                            \
 	F(hook_entry, int, timeout, "timeout", TH_POSITIVE, "seconds")                        \
 	F(hook_entry, bool, async, "async", 0, "nobody waits for it")
 TH_STRUCT(hook_entry)
@@ -102,53 +107,82 @@ static enum th_code read_matcher(struct th_str text, struct th_arena *a, struct 
 	return th_prefix(err, code, "matcher");
 }
 
-/* What it says, under the name that its type wants. */
-static enum th_code read_text(const struct th_hook_entry *e, bool asks, struct th_str *ret,
-			      struct th_err *err)
+/* What only a hook of the type agent says. */
+static enum th_code read_looks(const struct th_hook_entry *e, const struct th_json *v,
+			       struct th_arena *a, struct th_hook_program *h, struct th_err *err)
 {
-	const char *name = asks ? "prompt" : "command";
+	if (!h->looks && (e->system_prompt.len || e->max_iterations || th_json_get(v, "tools")))
+		return th_fail(err, TH_EUSAGE,
+			       "system_prompt, tools and max_iterations are of hooks of the type "
+			       "agent");
+	if (e->max_iterations > TH_HOOK_TURNS_MAX)
+		return th_fail(err, TH_EUSAGE, "max_iterations is at most %d", TH_HOOK_TURNS_MAX);
+	if (e->tools.count > TH_HOOK_TOOLS_MAX)
+		return th_fail(err, TH_EUSAGE, "it has at most %d tools", TH_HOOK_TOOLS_MAX);
+	h->turns = h->looks ? e->max_iterations ?: TH_HOOK_TURNS_DEFAULT : 1;
+	h->any_tool = h->looks && !th_json_is_array(th_json_get(v, "tools"));
+	h->tools.count = e->tools.count;
+	h->tools.list = th_arena_alloc(a, (e->tools.count ?: 1) * sizeof(*h->tools.list));
+	for (size_t i = 0; i < e->tools.count && h->tools.list; i++)
+		h->tools.list[i] = th_arena_str(a, e->tools.list[i]);
+	return a->no_memory || !h->tools.list ? th_fail(err, TH_ELIMIT, "the hooks are too large")
+					      : TH_OK;
+}
 
-	*ret = asks ? e->prompt : e->command;
-	if (!ret->len)
+/* What it says, under the name that its type wants. */
+static enum th_code read_text(const struct th_hook_entry *e, struct th_arena *a,
+			      struct th_hook_program *h, struct th_err *err)
+{
+	const char *name = h->asks ? "prompt" : "command";
+	struct th_str text = h->asks ? e->prompt : e->command;
+
+	if (!text.len)
 		return th_fail(err, TH_EUSAGE, "%s is missing", name);
-	if ((asks ? e->command : e->prompt).len)
+	if ((h->asks ? e->command : e->prompt).len)
 		return th_fail(err, TH_EUSAGE,
 			       "a hook has a command or a prompt, as its type says");
-	if (asks && e->async)
-		return th_fail(err, TH_EUSAGE, "a hook of the type prompt is waited for");
-	if (ret->len > TH_HOOK_COMMAND_MAX)
+	if (h->asks && e->async)
+		return th_fail(err, TH_EUSAGE, "a hook of the type %s is waited for",
+			       h->looks ? "agent" : "prompt");
+	if (text.len + e->system_prompt.len > TH_HOOK_COMMAND_MAX)
 		return th_fail(err, TH_ELIMIT, "%s has more than %zu bytes", name,
 			       (size_t)TH_HOOK_COMMAND_MAX);
-	if (memchr(ret->ptr, '\0', ret->len))
+	if (memchr(text.ptr, '\0', text.len) ||
+	    (e->system_prompt.len && memchr(e->system_prompt.ptr, '\0', e->system_prompt.len)))
 		return th_fail(err, TH_EUSAGE, "%s holds a NUL byte", name);
-	return TH_OK;
+	h->command = e->system_prompt.len ? th_arena_printf(a, "%.*s\n\n%.*s",
+							    TH_FMT(e->system_prompt), TH_FMT(text))
+					  : th_arena_str(a, text);
+	return h->command.ptr ? TH_OK : th_fail(err, TH_ELIMIT, "the hooks are too large");
 }
 
 static enum th_code read_entry(const struct th_json *v, struct th_hook_program *h,
 			       struct th_arena *a, struct th_err *err)
 {
-	struct th_str type = th_json_get_str(v, "type"), text;
+	struct th_str type = th_json_get_str(v, "type");
 	struct th_hook_entry e;
 	enum th_code code;
 
-	h->asks = th_str_is(type, "prompt");
+	h->looks = th_str_is(type, "agent");
+	h->asks = h->looks || th_str_is(type, "prompt");
 	if (type.len && !h->asks && !th_str_is(type, "command"))
 		return th_fail(err, TH_EUNSUPPORTED,
-			       "a hook of the type \"%.*s\" is not supported: command and prompt "
-			       "are",
+			       "a hook of the type \"%.*s\" is not supported: command, prompt and "
+			       "agent are",
 			       TH_FMT(th_utf8_cut(type, 40)));
 	code = th_table_parse(&hook_entry_table, v, a, &e, err);
 	if (!code)
-		code = read_text(&e, h->asks, &text, err);
+		code = read_text(&e, a, h, err);
+	if (!code)
+		code = read_looks(&e, v, a, h, err);
 	if (code)
 		return code;
 	if (e.timeout > TH_HOOK_SECONDS_MAX)
 		return th_fail(err, TH_EUSAGE, "timeout is at most %d seconds",
 			       TH_HOOK_SECONDS_MAX);
-	h->command = th_arena_str(a, text);
 	h->timeout_s = e.timeout ?: TH_HOOK_SECONDS_DEFAULT;
 	h->async = e.async;
-	return h->command.ptr ? TH_OK : th_fail(err, TH_ELIMIT, "the hooks are too large");
+	return TH_OK;
 }
 
 static enum th_code read_group(enum th_hook_event event, const struct th_json *group,

@@ -16,6 +16,7 @@
 #ifndef TH_AGENTS_HOOK_H
 #define TH_AGENTS_HOOK_H
 
+#include "base/field.h"
 #include "base/json.h"
 #include "base/regex.h"
 
@@ -38,14 +39,19 @@ struct th_hook_program {
 	struct th_str matcher;          /* of tools; empty: all */
 	const struct th_regex *pattern; /* NULL: the matcher is a name, or there is none */
 	bool asks;                      /* a model, by a policy; else it is a program */
-	struct th_str command;          /* for sh, or the policy */
+	bool looks;                     /* that model has tools, to look before it decides */
+	bool any_tool;                  /* all that the agent has and that only look; else: */
+	struct th_strs tools;
+	int64_t turns;         /* how many answers it has for that */
+	struct th_str command; /* for sh, or the policy */
 	int64_t timeout_s;
 	bool async; /* nobody waits for it */
 };
 
 /*
  * Reads the value of one event: a list of {matcher, hooks: [{type: command, command, timeout,
- * async}, {type: prompt, prompt, timeout}]}.  Appends to `list`, which has room for `max`.
+ * async}, {type: prompt, prompt, timeout}, {type: agent, prompt, system_prompt, tools,
+ * max_iterations, timeout}]}.  Appends to `list`, which has room for `max`.
  * TH_EUSAGE says where and what; TH_ELIMIT: there are too many, or the arena is full.
  */
 TH_NODISCARD enum th_code th_hooks_read(enum th_hook_event event, const struct th_json *v,

@@ -92,12 +92,21 @@
 	(16 * TH_KIB)              /* its command line, or the policy that a model is asked by */
 #define TH_ASKED_MAX (64 * TH_KIB) /* a question beside a session */
 #define TH_HOOK_ASKED_MAX (256 * TH_KIB) /* what that model is told */
+#define TH_HOOK_TURNS_DEFAULT 3          /* answers of a model that may look first */
+#define TH_HOOK_TURNS_MAX 20
+#define TH_HOOK_TOOLS_MAX 16             /* that it may be given */
+#define TH_HOOK_LOOKS_MAX 8              /* calls in one of its answers */
+#define TH_HOOK_LOOK_MAX (32 * TH_KIB)   /* bytes of a result that it reads */
 #define TH_HOOK_TEXT_MAX (32 * TH_KIB)   /* bytes that it tells the model, or gives as a reason */
 #define TH_HOOKS_FILE_MAX (256 * TH_KIB) /* a hooks.json */
 #define TH_SENT_BACK_MAX 10 /* times in a task that an agent is sent back from a final output */
 #define TH_ANALYSERS_MAX 8  /* external analysers of an agent */
 #define TH_ANALYSER_SECONDS_DEFAULT 10
 #define TH_ANALYSER_SECONDS_MAX 120
+#define TH_CRITIC_SECONDS_DEFAULT 300
+#define TH_CRITIC_SECONDS_MAX 600
+#define TH_CRITIC_LABELS_MAX 64
+#define TH_BACKGROUND_SECONDS_MAX 86400 /* that the tool `background` waits */
 #define TH_ANALYSER_ANSWER_MAX (64 * TH_KIB)
 #define TH_COMPACT_SUMMARY_MAX (64 * TH_KIB) /* bytes of a summary that are used */
 #define TH_COMPACT_REFERENCES_MAX 100      /* messages of the user that a summary names by event */

@@ -32,7 +32,8 @@ struct th_effect_call {
 	bool begin;  /* settle: if the executor certainly never began it, it begins now */
 };
 
-/* A question to an analyser that is a server: the runtime asks it, and no executor. */
+/* A question to an analyser that is a server, or to a critic: the runtime asks it, and no executor.
+ */
 #define TH_ANALYSER_TOOL "analyser"
 
 struct th_effect_result {

@@ -318,6 +318,10 @@ void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct t
 		th_live_program_done(l, t, r);
 		return;
 	}
+	if (l && !l->lost && t.kind == TH_TICKET_LOOK) {
+		th_live_program_looked(l, t, r);
+		return;
+	}
 	if (l && !l->lost && t.kind == TH_TICKET_ANALYSER) {
 		th_live_analysis_done(l, t, r);
 		return;

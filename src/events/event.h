@@ -415,7 +415,8 @@ struct th_str th_outcome_sentence(struct th_str text);
 	  "as of its guardrail, which has the answer; absent: nobody waits for one")             \
 	F(ev_hook_started, str, agent, "agent", 0, "the agent that it is asked about")           \
 	F(ev_hook_started, str, call_id, "call_id", 0, "the call that it is asked about")        \
-	F(ev_hook_started, str, type, "type", 0, "prompt: a model is asked; absent: a program")  \
+	F(ev_hook_started, str, type, "type", 0,                                                 \
+	  "prompt: a model is asked; agent: one that may look first; absent: a program")         \
 	F(ev_hook_started, str, command, "command", TH_REQ,                                      \
 	  "its command line, or the policy that the model is asked by")                          \
 	F(ev_hook_started, bool, async, "async", 0,                                              \
@@ -605,14 +606,15 @@ struct th_str th_outcome_sentence(struct th_str text);
 	F(ev_asked, str, failed, "failed", 0, "why there is no answer")  \
 	F(ev_asked, raw, usage, "usage", 0, "usage of the request")
 
-#define TH_FIELDS_ev_verdict(F)                                                           \
-	F(ev_verdict, int, round, "round", TH_REQ, "number of the verdict in this task")  \
-	F(ev_verdict, bool, complete, "complete", TH_EMIT, "whether the task is done")    \
-	F(ev_verdict, num, score, "score", TH_NONEG | TH_EMIT,                            \
-	  "how likely it is that it is done, 0 to 1")                                     \
-	F(ev_verdict, raw, missing, "missing", 0, "what is missing: a list of sentences") \
-	F(ev_verdict, str, failed, "failed", 0, "why there is no verdict")                \
-	F(ev_verdict, str, model, "model", 0, "who judged, where it is another model")    \
+#define TH_FIELDS_ev_verdict(F)                                                                  \
+	F(ev_verdict, int, round, "round", TH_REQ, "number of the verdict in this task")         \
+	F(ev_verdict, bool, complete, "complete", TH_EMIT, "whether the task is done")           \
+	F(ev_verdict, num, score, "score", TH_NONEG | TH_EMIT,                                   \
+	  "how likely it is that it is done, 0 to 1")                                            \
+	F(ev_verdict, raw, missing, "missing", 0, "what is missing: a list of sentences")        \
+	F(ev_verdict, str, failed, "failed", 0, "why there is no verdict")                       \
+	F(ev_verdict, str, model, "model", 0, "who judged, where it is another model")           \
+	F(ev_verdict, raw, labels, "labels", 0, "a critic's: its labels and how likely each is") \
 	F(ev_verdict, raw, usage, "usage", 0, "usage of the request")
 
 #define TH_FIELDS_ev_error(F)                                            \

@@ -5,12 +5,16 @@
  *
  * It is a side request (side_request.h) with nothing of the session: the policy is its
  * instructions, and its answer is one JSON object or a failure.  After a crash it is asked again.
+ *
+ * A hook of the type agent may look before it decides (hook_look.h): each round is a request more,
+ * with what came of the calls of the one before.  It has so many answers and so much time in all.
  */
 #ifndef TH_GUARDS_HOOK_ASK_H
 #define TH_GUARDS_HOOK_ASK_H
 
 #include "agents/hook.h"
 #include "base/field.h"
+#include "guards/hook_look.h"
 #include "live/side_request.h"
 
 #define TH_FIELDS_hook_answer(F)                                        \
@@ -29,14 +33,20 @@ struct th_hook_ask {
 	struct th_side_request *request; /* NULL: it is not under way */
 	struct th_side_usage usage;
 	struct th_side_bare bare;
-	struct th_buf policy, verdict;
+	struct th_buf policy, verdict, content;
+	struct th_hook_looks *looks; /* NULL: it has no tools */
+	int64_t output_max, ends_ms;
 	th_hook_asked_fn *done;
 };
 
 /* `input`: what a program is told.  An error: nothing was sent, and `done` does not come. */
 TH_NODISCARD enum th_code th_hook_ask(struct th_live *l, struct th_hook_ask *ask,
-				      struct th_str policy, int64_t timeout_s, struct th_str input,
+				      const struct th_hook_program *hook, struct th_str input,
 				      th_hook_asked_fn *done, struct th_err *err);
+bool th_hook_ask_open(const struct th_hook_ask *ask); /* a model is asked, or looks */
+/* The end of what one looks at.  False: it is not of this one. */
+bool th_hook_ask_looked(struct th_live *l, struct th_hook_ask *ask, struct th_ticket t,
+			const struct th_effect_result *r);
 void th_hook_ask_deinit(struct th_live *l, struct th_hook_ask *ask); /* `done` does not come */
 
 #endif

@@ -75,7 +75,9 @@ static void begin(struct th_live *l, struct th_program *p)
 		.stage = p->waited ? th_str_of(th_guard_stage_name(p->about.stage)) : TH_STR(""),
 		.agent = l->fold.team->members[p->about.member].name,
 		.call_id = c ? c->call_id : TH_STR(""),
-		.type = p->hook->asks ? TH_STR("prompt") : TH_STR(""),
+		.type = p->hook->looks  ? TH_STR("agent")
+			: p->hook->asks ? TH_STR("prompt")
+					: TH_STR(""),
 		.command = p->hook->command,
 		.async = p->hook->async,
 		.epoch = l->epoch,
@@ -190,8 +192,7 @@ static void start(struct th_live *l, struct th_program *p)
 	} else if (code) {
 		th_live_lose(l, &err);
 	} else if (p->hook->asks) {
-		code = th_hook_ask(l, &p->ask, p->hook->command, p->hook->timeout_s,
-				   th_buf_str(&input), on_asked, &err);
+		code = th_hook_ask(l, &p->ask, p->hook, th_buf_str(&input), on_asked, &err);
 		if (code)
 			on_asked(l, &p->ask, &err);
 	} else {
@@ -265,7 +266,7 @@ void th_live_programs_unask(struct th_live *l)
 	struct th_program *p = l->programs;
 
 	while (p) {
-		bool asks = p->ask.request;
+		bool asks = th_hook_ask_open(&p->ask);
 
 		if (asks)
 			program_drop(l, p);
@@ -337,6 +338,14 @@ void th_live_program_done(struct th_live *l, struct th_ticket t, const struct th
 		return;
 	th_program_read_end(p, r);
 	end(l, p);
+}
+
+void th_live_program_looked(struct th_live *l, struct th_ticket t, const struct th_effect_result *r)
+{
+	struct th_program *p = l->programs;
+
+	while (p && !th_hook_ask_looked(l, &p->ask, t, r))
+		p = p->next;
 }
 
 /* Those of the session's end.  True: one is waited for. */

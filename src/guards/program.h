@@ -18,6 +18,9 @@ void th_live_program(struct th_live *l, const struct th_pending_callback *about)
 void th_live_programs_start(struct th_live *l); /* those whose HOOK_STARTED is durable */
 void th_live_programs_ready(struct th_live *l); /* the executor is there, or will not be */
 void th_live_program_done(struct th_live *l, struct th_ticket t, const struct th_effect_result *r);
+/* What a hook's model looked at is there. */
+void th_live_program_looked(struct th_live *l, struct th_ticket t,
+			    const struct th_effect_result *r);
 /* The session rests: those that nobody waits for any more end.  True: programs run because it is
  * over, and who watches it is told afterwards. */
 bool th_live_programs_end(struct th_live *l);

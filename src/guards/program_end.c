@@ -53,6 +53,8 @@ static void print_info(const struct th_program *p, const struct th_hook_verdict 
 		th_jw_kstr(&w, "stdout", th_utf8_cut(p->end.out, 4000));
 	if (p->end.err.len)
 		th_jw_kstr(&w, "stderr", th_utf8_cut(p->end.err, 4000));
+	if (p->ask.looks)
+		th_hook_looks_print(p->ask.looks, &w);
 	th_jw_kint(&w, "elapsed_ms", p->elapsed_ms);
 	th_jw_object_end(&w);
 }

@@ -93,12 +93,12 @@ static enum th_code build(struct th_live *l, struct th_side_request *r, struct t
 {
 	const struct th_request_options *o = &r->ask.options;
 	const struct th_wire *wire = wire_of(r);
-	struct th_hole holes[TH_GROUP_HOLES_MAX] TH_UNSET;
+	struct th_hole holes[TH_GROUP_HOLES_MAX] TH_UNSET, more[TH_GROUP_HOLES_MAX] TH_UNSET;
 	struct th_group group = { .kind = TH_GROUP_MESSAGE,
 				  .role = TH_STR("user"),
 				  .content = r->ask.content };
 	bool first = !(r->ask.history && th_history_items(l->history));
-	size_t count = 0, head;
+	size_t count = 0, head, none = 0;
 	enum th_code code;
 
 	wire->path(o, &r->path);
@@ -107,6 +107,9 @@ static enum th_code build(struct th_live *l, struct th_side_request *r, struct t
 	if (!code)
 		code = th_group_render(o, &group, first, &r->message, holes, TH_COUNT(holes),
 				       &count, err);
+	for (size_t i = 0; i < r->ask.group_count && !code; i++)
+		code = th_group_render(o, &r->ask.groups[i], false, &r->message, more,
+				       TH_COUNT(more), &none, err);
 	if (!code)
 		code = th_buf_check(&r->frame, "the request", err);
 	if (!code)
@@ -195,6 +198,8 @@ enum th_code th_side_request(struct th_live *l, const struct th_side_ask *ask,
 	th_buf_init(&r->headers, TH_REQUEST_HEAD_MAX);
 	code = build(l, r, err);
 	r->ask.content = TH_STR("");
+	r->ask.groups = NULL;
+	r->ask.group_count = 0;
 	if (code)
 		(void)th_prefix(err, code, "%s could not be asked", kinds[ask->kind].subject);
 	if (!code)
@@ -320,6 +325,10 @@ static bool read_answer(struct th_live *l, struct th_side_request *r,
 		*ret_failure = failure >= 0 ? (enum th_failure)failure : TH_FAILURE_MALFORMED;
 		(void)th_fail(err, TH_EPROTO, "%.*s", TH_FMT(a.error_message));
 		return false;
+	}
+	if (r->ask.raw) {
+		th_buf_clear(r->ask.raw);
+		th_buf_add(r->ask.raw, a.raw);
 	}
 	*ret_failure = TH_FAILURE_REJECTED; /* the same question has the same answer */
 	return r->ask.read(l, r->ask.ctx, a.items, err);

@@ -33,9 +33,14 @@ struct th_side_ask {
 	struct th_str content; /* of the message, JSON; borrowed for the call only */
 	bool reader;           /* it is the agent's `quarantine_model`, not the session's */
 	bool judge;            /* the same for `judge.model` of the first agent */
-	bool history;          /* the session's history precedes it; else it is the only message */
-	int64_t total_ms_max;  /* per attempt; 0: the limit of any request */
-	int64_t output_max;    /* maximum tokens of the answer, for the budget */
+	bool history;          /* the session's history precedes it; else it is the first message */
+	/* What follows it: earlier answers to it with the results of their calls, without pictures;
+	 * borrowed for the call only. */
+	const struct th_group *groups;
+	size_t group_count;
+	struct th_buf *raw;   /* NULL: or the provider's own form of the answer, as of th_answer */
+	int64_t total_ms_max; /* per attempt; 0: the limit of any request */
+	int64_t output_max;   /* maximum tokens of the answer, for the budget */
 	struct th_side_usage *usage; /* the usage is added here */
 	th_side_read_fn *read;
 	th_side_done_fn *done;

@@ -24,6 +24,8 @@ enum th_ticket_kind {
 	TH_TICKET_SERVER,         /* the list of an MCP server's tools; those of the session */
 	TH_TICKET_HOOK,           /* a hook that is a program; its event */
 	TH_TICKET_ANALYSER,       /* a question to an analyser; the questions of the session */
+	TH_TICKET_LOOK,           /* what a hook's model looks at; the questions of the session */
+	TH_TICKET_CRITIC,         /* a question to a critic; the same */
 	TH_TICKET_LOG,            /* a log that is read beside the loop; those of the driver */
 	TH_TICKET_PERSON,         /* what a person does; its event, or the looks of the session */
 };

@@ -169,7 +169,7 @@ class Hooks(house.House):
 
     def test_bad_files_are_refused_by_name(self):
         for file, words in (({"BogusEvent": []}, "Unknown event type 'BogusEvent'"),
-                            ({"stop": [{"hooks": [{"type": "agent", "command": "x"}]}]}, "command and prompt are"),
+                            ({"stop": [{"hooks": [{"type": "other", "command": "x"}]}]}, "command, prompt and agent are"),
                             ({"stop": [{"hooks": [{"command": "x", "timeout": 601}]}]}, "at most 600"),
                             ({"pre_tool_use": [{"matcher": "(?!shell).*", "hooks": [{"command": "x"}]}]}, "not supported"),
                             ({"stop": [{"hooks": [{"command": "x"}] * 33}]}, "at most 32"),
@@ -255,6 +255,84 @@ class Hooks(house.House):
         self.assertEqual((end["data"]["use"], end["data"]["usage"]["requests"]), ("session_end", 1))
         self.run_rules(self.asked({"decision": "deny", "reason": "no such words"}, expect=[]), code=1, name="two")
         self.assertIn("no such words", self.good("log", "two").out)
+
+    def looks(self, call, *rules, **more):
+        """The model of a hook of the type agent: its first answer is the call, the others are as the rules say."""
+        policy = {"system": "The policy:\nNo files."}
+        first = dict({"if": [policy, {"turns": {"equals": 0}}],
+                      "expect": [{"body": {"contains": "read_file"}}, {"body": {"not_contains": "\"shell\",\"description"}},
+                                 {"body": {"not_contains": "Begin."}}], "parts": [call]}, **more)
+        return [first] + [{"if": [policy, {"turns": {"equals": i + 1}}], **rule} for i, rule in enumerate(rules)]
+
+    def test_a_model_looks_before_it_decides(self):
+        self.hooks(pre_tool_use=[{"type": "agent", "prompt": "No files.", "tools": ["read_file"]}])
+        no = {"expect": [{"tool_output": {"nth": -1, "contains": "old"}}], "parts": [{"text": json.dumps({"decision": "deny", "reason": "there is an old one"})}]}
+        self.run_rules(*self.looks(READ, no), {"if": {"turns": {"equals": 0}}, "parts": [SHELL]},
+                       {"expect": [{"tool_output": {"nth": -1, "contains": "there is an old one"}}, {"body": {"not_contains": "old\\n"}}], "parts": [{"text": "Done."}]})
+        self.assertEqual(self.outcome()["status"], "refused")
+        self.assertFalse((self.work / "made.txt").exists())
+        started, guard = self.events("hook_started")[0]["data"], self.guardrails()[0]
+        self.assertEqual((started["type"], started["command"]), ("agent", "No files."))
+        self.assertEqual(guard["info"]["looked"], [{"tool": "read_file", "arguments": "{\"path\":\"old.txt\"}"}])
+        self.assertEqual(guard["usage"]["requests"], 2)
+        self.assertEqual(len(self.events("call")), 1)  # what it looked at is none of the session's
+        self.assertIn("(hook: 2 requests", self.good("run", "-s", "one", "Again.").out)
+        yes = {"parts": [{"text": json.dumps({"decision": "allow"})}]}
+        self.run_rules(*self.looks(READ, yes), {"if": {"turns": {"equals": 0}}, "parts": [SHELL]}, name="two")
+        self.assertTrue((self.work / "made.txt").exists())
+
+    def test_one_that_may_look_does_nothing_else(self):
+        yes = {"parts": [{"text": json.dumps({"decision": "allow"})}]}
+        write = {"function_call": {"name": "shell", "arguments": {"command": "echo x > looked.txt"}}, "undeclared": True}
+        self.hooks(pre_tool_use=[{"type": "agent", "prompt": "No files."}])
+        refused = dict(yes, expect=[{"tool_output": {"nth": -1, "contains": "you have no such tool"}}])
+        self.run_rules(*self.looks(write, refused), {"if": {"turns": {"equals": 0}}, "parts": [SHELL]})
+        self.assertFalse((self.work / "looked.txt").exists())
+        self.assertNotIn("looked", self.guardrails()[0]["info"])
+        # The agent's rules are its rules, too.
+        agent = json.loads((self.folder / "agent.yaml").read_text())
+        agent["rules"] = [{"tool": "read_file", "arguments": {"path": "*old*"}, "decide": "refuse"}]
+        (self.folder / "agent.yaml").write_text(json.dumps(agent))
+        ruled = dict(yes, expect=[{"tool_output": {"nth": -1, "contains": "error"}}, {"body": {"not_contains": "old\\n"}}])
+        self.run_rules(*self.looks(READ, ruled), {"if": {"turns": {"equals": 0}}, "parts": [SHELL]}, name="two")
+        self.assertNotIn("looked", self.guardrails("two")[0]["info"])
+
+    def test_one_that_only_looks_has_failed(self):
+        again = {"parts": [READ]}
+        yes = {"parts": [{"text": json.dumps({"decision": "allow"})}]}
+        many = {"function_call": {"name": "read_file", "arguments": {"path": "old.txt"}}}
+        for i, (hook, rules, words) in enumerate((
+                ({}, (again, again), "looked again instead of deciding"),
+                ({"max_iterations": 1}, (), "looked again instead of deciding"),
+                ({"tools": ["terminal"]}, (yes,), "has no tool \"terminal\" that only reads"),
+                ({}, (dict(parts=[dict(function_call=dict(many["function_call"], arguments={"path": "n%d" % n})) for n in range(9)]),), "more than 8 things"))):
+            for fails in (True, False):
+                (self.work / "made.txt").unlink(missing_ok=True)
+                self.hooks(more='{"fail": %s}' % json.dumps(fails), pre_tool_use=[dict({"type": "agent", "prompt": "No files."}, **hook)])
+                name = "n%d%s" % (i, fails)
+                self.run_rules(*self.looks(READ, *rules), {"if": {"turns": {"equals": 0}}, "parts": [SHELL]}, name=name)
+                self.assertIn(words, self.guardrails(name)[0]["info"]["failed"])
+                self.assertEqual((self.work / "made.txt").exists(), not fails)
+
+    def test_one_that_looks_is_asked_again_after_a_kill(self):
+        self.hooks(pre_tool_use=[{"type": "agent", "prompt": "No files."}])
+        slow = {"parts": [{"text": json.dumps({"decision": "deny", "reason": "no"})}], "faults": [{"delay": 60}]}
+        others = [{"if": {"turns": {"equals": 0}}, "parts": [SHELL]}, {"parts": [{"text": "Done."}]}]
+        self.standin = house.Standin(self.folder, {"rules": self.looks(READ, slow) + others})
+        self.env["OPENAI_BASE_URL"] = self.standin.url
+        process = self.start("run", "-a", self.folder / "agent.yaml", "-s", "one", "Begin.")
+        self.wait_for(lambda: len(self.standin.requests()) >= 2)  # the model was asked, and looked
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        self.standin.end()
+        del slow["faults"]
+        self.standin = house.Standin(self.folder, {"rules": self.looks(READ, slow) + others})
+        self.env["OPENAI_BASE_URL"] = self.standin.url
+        self.good("resume", "one")
+        self.assertEqual(len(self.events("hook_started")), 1)
+        self.assertEqual(len(self.guardrails()), 1)
+        self.assertEqual(self.outcome()["status"], "refused")
+        self.assertFalse((self.work / "made.txt").exists())
 
     def test_a_model_is_asked_again_after_a_kill(self):
         self.hooks(pre_tool_use=[{"type": "prompt", "prompt": "No files."}])

@@ -114,8 +114,23 @@ static void entries(void **state)
 		{ "[{\"hooks\":[{}]}]", TH_EUSAGE, "command" },
 		{ "[{\"hooks\":[{\"command\":\"x\",\"timeout\":0}]}]", TH_EUSAGE, "timeout" },
 		{ "[{\"hooks\":[{\"command\":\"x\",\"timeout\":601}]}]", TH_EUSAGE, "at most 600" },
-		{ "[{\"hooks\":[{\"type\":\"agent\"}]}]", TH_EUNSUPPORTED,
-		  "command and prompt are" },
+		{ "[{\"hooks\":[{\"type\":\"other\"}]}]", TH_EUNSUPPORTED,
+		  "command, prompt and agent are" },
+		{ "[{\"hooks\":[{\"type\":\"agent\"}]}]", TH_EUSAGE, "prompt is missing" },
+		{ "[{\"hooks\":[{\"type\":\"agent\",\"prompt\":\"x\",\"async\":true}]}]", TH_EUSAGE,
+		  "of the type agent is waited for" },
+		{ "[{\"hooks\":[{\"type\":\"agent\",\"prompt\":\"x\",\"max_iterations\":21}]}]",
+		  TH_EUSAGE, "at most 20" },
+		{ "[{\"hooks\":[{\"type\":\"agent\",\"prompt\":\"x\",\"max_iterations\":20}]}]",
+		  TH_OK, "" },
+		{ "[{\"hooks\":[{\"type\":\"agent\",\"prompt\":\"x\",\"tools\":[\"1\",\"2\",\"3\","
+		  "\"4\","
+		  "\"5\",\"6\",\"7\",\"8\",\"9\",\"10\",\"11\",\"12\",\"13\",\"14\",\"15\",\"16\","
+		  "\"17\"]"
+		  "}]}]",
+		  TH_EUSAGE, "at most 16 tools" },
+		{ "[{\"hooks\":[{\"command\":\"x\",\"tools\":[\"search\"]}]}]", TH_EUSAGE,
+		  "are of hooks of the type agent" },
 		{ "[{\"hooks\":[{\"type\":\"prompt\"}]}]", TH_EUSAGE, "prompt is missing" },
 		{ "[{\"hooks\":[{\"prompt\":\"x\"}]}]", TH_EUSAGE, "command is missing" },
 		{ "[{\"hooks\":[{\"type\":\"prompt\",\"prompt\":\"x\",\"command\":\"y\"}]}]",
@@ -243,14 +258,17 @@ static void of_a_team(void **state)
 		    0);
 	}
 	th_json_free(doc);
-	/* Those of another agent are asked about that one alone. */
-	doc = parse("{\"agents\":{\"b\":{\"hooks\":{\"pre_tool_use\":[{\"matcher\":\"terminal\","
-		    "\"hooks\":[{\"command\":\"x\"}]}]}}}}");
+	/* Another's own are asked about it alone. */
+	doc = parse(
+	    "{\"agents\":{\"b\":{\"hooks\":{\"pre_tool_use\":[{\"hooks\":[{\"type\":\"agent\","
+	    "\"prompt\":\"x\"}]}]}}}}");
 	assert_int_equal(th_team_resolve(th_json_root(doc), &a, &team, &err), TH_OK);
 	for (size_t i = 0; i < 2; i++)
 		assert_int_equal(
 		    th_member_tool_guards(&team->members[i], TH_GUARD_TOOL_INPUT, TH_STR("bash")),
 		    i);
+	assert_true(team->members[1].guards[0].program->looks);
+	assert_int_equal(team->members[1].guards[0].program->turns, TH_HOOK_TURNS_DEFAULT);
 	th_json_free(doc);
 }
 
