@@ -207,6 +207,29 @@ const struct th_table th_agent_stuck_table = {
 };
 
 #undef AT
+#define AT(member) offsetof(struct th_agent_critic, member)
+
+static const struct th_field critic_fields[] = {
+	{ "url", AT(url), TH_FIELD_str, TH_REQ | TH_NONEMPTY,
+	  "its server; what was said is posted to URL/classify", NULL, NULL, false, 0 },
+	{ "model", AT(model), TH_FIELD_str, TH_NONEMPTY,
+	  "the model that it is asked for; default " TH_CRITIC_MODEL_DEFAULT, NULL, NULL, false,
+	  0 },
+	{ "token_env", AT(token_env), TH_FIELD_str, TH_NONEMPTY,
+	  "the variable that has a bearer token for it", NULL, NULL, false, 0 },
+	{ "timeout_s", AT(timeout_s), TH_FIELD_int, TH_POSITIVE,
+	  "seconds; default 300, at most 600", NULL, NULL, false, 0 },
+};
+static const struct th_table critic_table = {
+	"agent_critic",
+	"A classifier that judges, by OpenHands' protocol.",
+	critic_fields,
+	TH_COUNT(critic_fields),
+	sizeof(struct th_agent_critic),
+	false,
+};
+
+#undef AT
 #define AT(member) offsetof(struct th_agent_judge, member)
 
 static const struct th_field judge_fields[] = {
@@ -216,6 +239,9 @@ static const struct th_field judge_fields[] = {
 	  "another model that judges, by what was said and done; default: the agent's own, on its "
 	  "own history",
 	  NULL, NULL, false, 0 },
+	{ "critic", AT(critic), TH_FIELD_object, 0,
+	  "a classifier behind HTTP that judges instead of a model", &critic_table, NULL, false,
+	  0 },
 	{ "threshold", AT(threshold), TH_FIELD_num, TH_POSITIVE,
 	  "score from which on the task counts as done, at most 1; default 0.6", NULL, NULL, false,
 	  0 },

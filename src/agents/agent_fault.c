@@ -141,6 +141,19 @@ const char *th_agent_fallback_fault(const struct th_agent *a, size_t *ret_at)
 	return NULL;
 }
 
+static const char *critic_fault(const struct th_agent_judge *judge)
+{
+	const struct th_agent_critic *c = judge->critic;
+
+	if (judge->model.len || judge->goal.len)
+		return "judges instead of a model, without model and goal";
+	if (!th_str_starts(c->url, TH_STR("http://")) && !th_str_starts(c->url, TH_STR("https://")))
+		return "has an url that is neither http nor https";
+	if (c->timeout_s > TH_CRITIC_SECONDS_MAX)
+		return "has a timeout_s of more than 600";
+	return NULL;
+}
+
 const char *th_agent_numbers_fault(const struct th_agent *a, const char **ret_member)
 {
 	*ret_member = "limits.parallel_agents";
@@ -152,5 +165,6 @@ const char *th_agent_numbers_fault(const struct th_agent *a, const char **ret_me
 	*ret_member = "judge.rounds";
 	if (a->judge && a->judge->rounds > TH_JUDGE_ROUNDS_MAX)
 		return "must be at most 10";
-	return NULL;
+	*ret_member = "judge.critic";
+	return a->judge && a->judge->critic ? critic_fault(a->judge) : NULL;
 }

@@ -23,6 +23,7 @@
 #include "session_tools/mcp_sample.h"
 #include "session_tools/mcp_tools.h"
 #include "session_tools/origin.h"
+#include "side_models/judge.h"
 
 /* A server at an address: this process calls it, and no executor is needed. */
 static bool is_remote(const struct th_tool_row *row)
@@ -324,6 +325,10 @@ void th_driver_tool_done(struct th_driver *d, struct th_ticket t, const struct t
 	}
 	if (l && !l->lost && t.kind == TH_TICKET_ANALYSER) {
 		th_live_analysis_done(l, t, r);
+		return;
+	}
+	if (l && !l->lost && t.kind == TH_TICKET_CRITIC) {
+		th_live_judge_said(l, t, r);
 		return;
 	}
 	if (t.kind == TH_TICKET_SERVER) {

@@ -170,12 +170,10 @@ bool th_live_analyse(struct th_live *l, const struct th_analyse *q)
 
 /* ---- answers ---- */
 
-/* What it wrote, or why there is nothing. */
-static enum th_code read_answer(const struct th_effect_result *r, struct th_arena *a,
-				enum th_risk *ret, struct th_str *ret_reason, struct th_err *err)
+enum th_code th_analyser_said(const struct th_effect_result *r, struct th_buf *text,
+			      struct th_err *err)
 {
 	struct th_buf report TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
-	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_str exit_code = th_json_raw_get(r->evidence, "exit_code");
 	struct th_str out;
 
@@ -187,12 +185,21 @@ static enum th_code read_answer(const struct th_effect_result *r, struct th_aren
 		return th_fail(err, TH_EIO, "it could not be asked: %.*s",
 			       TH_FMT(th_utf8_cut(r->why.len ? r->why : th_buf_str(&report), 400)));
 	out = th_json_raw_get(th_buf_str(&report), "out");
-	if (!out.len || !th_json_unescape(out, &text))
+	if (!out.len || !th_json_unescape(out, text))
 		return th_fail(err, TH_EPROTO, "its answer cannot be read");
-	if (text.len > TH_ANALYSER_ANSWER_MAX)
+	if (text->len > TH_ANALYSER_ANSWER_MAX)
 		return th_fail(err, TH_ELIMIT, "its answer has more than %d bytes",
 			       (int)TH_ANALYSER_ANSWER_MAX);
-	return th_analyser_answer_read(th_buf_str(&text), a, ret, ret_reason, err);
+	return TH_OK;
+}
+
+static enum th_code read_answer(const struct th_effect_result *r, struct th_arena *a,
+				enum th_risk *ret, struct th_str *ret_reason, struct th_err *err)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+
+	return th_analyser_said(r, &text, err)
+		   ?: th_analyser_answer_read(th_buf_str(&text), a, ret, ret_reason, err);
 }
 
 static void write_answer(struct th_live *l, const struct th_analysis *x, size_t i,

@@ -24,5 +24,8 @@ struct th_analyse {
 bool th_live_analyse(struct th_live *l, const struct th_analyse *q);
 void th_live_analysis_done(struct th_live *l, struct th_ticket t, const struct th_effect_result *r);
 void th_live_analyses_free(struct th_live *l);
+/* What such a program or server wrote, or why there is nothing; empty `text` before. */
+TH_NODISCARD enum th_code th_analyser_said(const struct th_effect_result *r, struct th_buf *text,
+					   struct th_err *err);
 
 #endif

@@ -5,8 +5,11 @@
 
 #include "base/text.h"
 #include "context/condenser.h"
+#include "guards/analyse.h"
 #include "live/log.h"
+#include "live/queue.h"
 #include "live/side_request.h"
+#include "side_models/critic.h"
 #include "turns/history_make.h"
 #include "turns/log_ahead.h"
 #include "turns/team.h"
@@ -21,7 +24,9 @@ struct th_judging {
 	struct th_side_request *request;
 	struct th_side_usage usage;
 	uint64_t answer_seq; /* of the answer that is judged */
-	struct th_buf missing;
+	uint64_t asked;      /* of a critic's ticket; 0: it is no critic */
+	char effect_id[33];
+	struct th_buf missing, labels;
 	double score;
 	bool complete;
 };
@@ -62,6 +67,7 @@ void th_live_judge_free(struct th_live *l)
 	l->judging = NULL;
 	th_side_cancel(l, j->request);
 	th_buf_deinit(&j->missing);
+	th_buf_deinit(&j->labels);
 	free(j);
 }
 
@@ -112,16 +118,21 @@ static void write_verdict(struct th_live *l, struct th_judging *j, const struct 
 		.failed = failed ? th_str_of(failed->msg) : TH_STR(""),
 		.model = l->team_config.judge ? l->team_config.judge->model : TH_STR(""),
 	};
+	const struct th_agent_critic *critic = l->team_config.agent->judge->critic;
 	struct th_jw w = th_jw(&usage);
 
+	if (critic)
+		d.model = critic->model.len ? critic->model : TH_STR(TH_CRITIC_MODEL_DEFAULT);
 	if (j->usage.requests) {
 		th_jw_object(&w);
 		th_side_print(&j->usage, &w);
 		th_jw_object_end(&w);
 		d.usage = th_buf_str(&usage);
 	}
-	if (!failed)
+	if (!failed) {
 		d.missing = th_buf_str(&j->missing);
+		d.labels = th_buf_str(&j->labels);
+	}
 	th_live_write_event(l, TH_EV_VERDICT, TH_SOURCE_ENVIRONMENT, j->answer_seq, TH_STR(""), &d);
 }
 
@@ -223,8 +234,76 @@ static void put_content(struct th_str text, struct th_str picture, struct th_buf
 	th_jw_array_end(&w);
 }
 
+/* ---- a critic ---- */
+
+static void ask_critic(struct th_live *l, struct th_judging *j)
+{
+	const struct th_agent_critic *critic = l->team_config.agent->judge->critic;
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
+	struct th_buf arguments TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
+	int64_t timeout_s = critic->timeout_s ?: TH_CRITIC_SECONDS_DEFAULT;
+	struct th_effect_call effect = { .class = TH_CLASS_R,
+					 .tool = TH_STR(TH_ANALYSER_TOOL),
+					 .timeout_ms = timeout_s * 1000,
+					 .epoch = l->epoch };
+	struct th_transcript t;
+	struct th_err err = { 0 };
+	enum th_code code = th_live_transcript(l, l->fold.seq, NULL, &t, &err);
+
+	if (!code) {
+		th_critic_print_input(&t, l->speaking->instructions, JUDGE_ROOM, &text);
+		th_transcript_deinit(&t);
+		code = th_buf_check(&text, "what the critic is told", &err);
+	}
+	th_live_items_used(l);
+	if (!code) {
+		th_critic_print_question(critic, th_buf_str(&text), &arguments);
+		code = th_buf_check(&arguments, "what the critic is told", &err);
+	}
+	if (code) {
+		write_verdict(l, j, &err);
+		th_live_judge_free(l);
+		return;
+	}
+	th_driver_random_id(l->driver, j->effect_id);
+	effect.effect_id = th_str_of(j->effect_id);
+	effect.arguments = th_buf_str(&arguments);
+	j->asked = ++l->asked;
+	/* It may be over when this returns. */
+	l->driver->world.ops->tool_run(
+	    l->driver->world.ctx, th_live_ticket_of(l, TH_TICKET_CRITIC, j->asked), &effect, false);
+}
+
+static enum th_code take_critic(struct th_live *l, struct th_judging *j,
+				const struct th_effect_result *r, struct th_err *err)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	enum th_code code = th_analyser_said(r, &text, err);
+
+	if (code)
+		return th_prefix(err, code, "the critic");
+	code = th_critic_read(th_buf_str(&text), l->fold.judge->threshold, &j->score, &j->labels,
+			      &j->missing, err);
+	j->complete = !code && j->score >= l->fold.judge->threshold;
+	return code;
+}
+
+void th_live_judge_said(struct th_live *l, struct th_ticket t, const struct th_effect_result *r)
+{
+	struct th_judging *j = l->judging;
+	struct th_err err = { 0 };
+
+	if (!j || !j->asked || j->asked != t.seq)
+		return;
+	write_verdict(l, j, take_critic(l, j, r, &err) ? &err : NULL);
+	th_live_judge_free(l);
+	if (!l->lost)
+		th_live_pump(l);
+}
+
 void th_live_judge(struct th_live *l)
 {
+	const struct th_agent_critic *critic = l->team_config.agent->judge->critic;
 	const struct th_resolved_model *other = l->team_config.judge;
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_buf content TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
@@ -242,13 +321,18 @@ void th_live_judge(struct th_live *l)
 
 	if (l->judging && l->judging->answer_seq == l->fold.answer_seq)
 		return; /* a session that was paused waits for it still */
-	if (other ? !th_live_items_here(l, l->fold.seq, TH_DO_JUDGE, 0)
-		  : !th_live_history_here(l, TH_DO_JUDGE, 0))
+	if (other || critic ? !th_live_items_here(l, l->fold.seq, TH_DO_JUDGE, 0)
+			    : !th_live_history_here(l, TH_DO_JUDGE, 0))
 		return;
 	th_live_judge_free(l);
 	j = l->judging = th_alloc(sizeof(*j));
 	*j = (struct th_judging){ .answer_seq = l->fold.answer_seq };
 	th_buf_init(&j->missing, 8 * TH_JUDGE_MISSING_MAX * TH_JUDGE_TEXT_MAX);
+	th_buf_init(&j->labels, 16 * TH_KIB);
+	if (critic) {
+		ask_critic(l, j);
+		return;
+	}
 	a.usage = &j->usage;
 	a.ctx = j;
 	a.options.previous = TH_STR("");

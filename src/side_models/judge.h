@@ -7,6 +7,7 @@
  * provider's cache holds.  The answer must be one JSON object of
  * th_judge_answer_table and nothing else.  What it says, and what it cost, is
  * the event VERDICT; a request that was under way at a crash is made again.
+ * Another model may be asked (`judge.model`), or a classifier (critic.h).
  */
 #ifndef TH_SIDE_MODELS_JUDGE_H
 #define TH_SIDE_MODELS_JUDGE_H
@@ -26,6 +27,8 @@ extern const struct th_table th_judge_answer_table;
 void th_live_judge(struct th_live *l);
 /* CORRECT: what the model is told after a verdict that something is missing. */
 void th_live_judge_correct(struct th_live *l);
+/* What a critic (critic.h) says, in the place of the model. */
+void th_live_judge_said(struct th_live *l, struct th_ticket t, const struct th_effect_result *r);
 void th_live_judge_free(struct th_live *l); /* a request under way is given up */
 
 #endif
