@@ -187,7 +187,9 @@ void th_live_background_tasks(struct th_live *l)
 	F(background_call, str, action, "action", TH_REQ | TH_NONEMPTY,        \
 	  "look: what they are at; wait: until they are over; stop: end them") \
 	F(background_call, strs, tasks, "tasks", TH_NONEMPTY,                  \
-	  "their ids (task_…); default: all that work in the background")
+	  "their ids (task_…); default: all that work in the background")      \
+	F(background_call, int, seconds, "seconds", TH_POSITIVE,               \
+	  "wait: so long at most; default: until they are over")
 TH_STRUCT(background_call)
 TH_TABLE(background_call, "What is to be done with tasks in the background.", false)
 
@@ -199,6 +201,8 @@ static enum th_code read_call(struct th_str arguments, struct th_arena *a,
 
 	if (!code)
 		code = th_table_parse(&th_background_call_table, th_json_root(doc), a, ret, err);
+	if (!code && ret->seconds > TH_BACKGROUND_SECONDS_MAX)
+		code = th_fail(err, TH_EUSAGE, "seconds is at most %d", TH_BACKGROUND_SECONDS_MAX);
 	/* Its strings are the document's. */
 	if (!code) {
 		ret->action = th_arena_str(a, ret->action);
@@ -298,6 +302,39 @@ static void say_none(struct th_live *l, struct th_buf *out)
 		th_buf_add_char(out, '.');
 }
 
+static enum th_code read_time(void *ctx, const struct th_event *ev, const struct th_digest *digest,
+			      struct th_err *err)
+{
+	(void)digest;
+	(void)err;
+	*(int64_t *)ctx = ev->ts_ms;
+	return TH_OK;
+}
+
+/* Until it has waited long enough, counted from its INTENT, whoever wrote that. */
+static int64_t left_ms(struct th_live *l, const struct th_call *c, int64_t seconds)
+{
+	struct th_err err = { 0 };
+	int64_t begun = 0;
+
+	if (th_live_read(l, c->intent_seq, c->intent_seq, read_time, &begun, &err)) {
+		th_live_lose(l, &err);
+		return 0;
+	}
+	return begun + seconds * 1000 - l->driver->world.ops->now_ms(l->driver->world.ctx);
+}
+
+/* True: it has waited as long as it wanted to. */
+static bool say_late(struct th_live *l, const struct th_call *c, const struct th_background_call *d,
+		     struct th_buf *out)
+{
+	if (!d->seconds || left_ms(l, c, d->seconds) > 0)
+		return false;
+	th_buf_printf(out, "They are not over after %lld s, and work on.\n", (long long)d->seconds);
+	look_at_all(l, &d->tasks, out);
+	return true;
+}
+
 /* True: it has its result. */
 static bool do_call(struct th_live *l, const struct th_call *c, bool again)
 {
@@ -323,13 +360,37 @@ static bool do_call(struct th_live *l, const struct th_call *c, bool again)
 		stop_all(l, &d.tasks, &text);
 	else if (!waits)
 		code = TH_EUSAGE;
+	else
+		(void)say_late(l, c, &d, &text);
 	if (code && !text.len)
 		th_buf_add_cstr(&text, TH_ERROR_MARK "action must be look, wait or stop");
 	th_arena_deinit(&memory);
-	if (!text.len)
+	if (!text.len || l->lost)
 		return false;
 	result(l, c, code ? TH_OUTCOME_FAILED : TH_OUTCOME_DONE, th_buf_str(&text));
 	return true;
+}
+
+/* The timer is for the one that waits no longer first. */
+static void arm(struct th_live *l)
+{
+	int64_t next = INT64_MAX;
+
+	for (size_t i = 0; i < l->fold.call_count && !l->lost; i++) {
+		const struct th_call *c = &l->fold.calls[i];
+		struct th_arena memory TH_CLEANUP(th_arena_deinit) = { 0 };
+		struct th_background_call d = { 0 };
+		struct th_err err = { 0 };
+
+		th_arena_init(&memory, TH_TURN_MEMORY_MAX);
+		if (th_background_is_wait(l, c) && !read_call(c->arguments, &memory, &d, &err) &&
+		    d.seconds)
+			next = TH_MIN(next, left_ms(l, c, d.seconds));
+	}
+	if (next < INT64_MAX && !l->lost)
+		l->driver->world.ops->timer(l->driver->world.ctx,
+					    th_live_ticket_of(l, TH_TICKET_WAIT, l->fold.seq),
+					    TH_MAX(next, (int64_t)1));
 }
 
 static void run(void *ctx, struct th_driver *d, const struct th_local_call *call)
@@ -339,8 +400,10 @@ static void run(void *ctx, struct th_driver *d, const struct th_local_call *call
 
 	(void)ctx;
 	/* One that waits is answered later. */
-	if (c && !do_call(l, c, false))
+	if (c && !do_call(l, c, false) && !l->lost) {
+		arm(l);
 		th_live_delegates_check(l);
+	}
 }
 
 bool th_background_is_wait(const struct th_live *l, const struct th_call *c)
@@ -366,6 +429,12 @@ static void answer_waits(struct th_live *l)
 			i = SIZE_MAX; /* the answer may be settled, and another one there */
 }
 
+void th_background_wake(struct th_live *l)
+{
+	th_background_over(l);
+	arm(l);
+}
+
 const struct th_tool_row th_background_row = {
 	.spec = {
 		.name = TH_STR_INIT("background"),
@@ -376,7 +445,8 @@ const struct th_tool_row th_background_row = {
 		    "[\"look\",\"wait\",\"stop\"],\"description\":\"look: what they are at; wait: "
 		    "until they are over; stop: end them\"},\"tasks\":{\"type\":\"array\",\"items\":"
 		    "{\"type\":\"string\"},\"description\":\"their ids (task_…); default: all that "
-		    "work in the background\"}},\"required\":[\"action\"],"
+		    "work in the background\"},\"seconds\":{\"type\":\"integer\",\"minimum\":1,"
+		    "\"description\":\"wait: so long at most; default: until they are over\"}},\"required\":[\"action\"],"
 		    "\"additionalProperties\":false}"),
 		.class = TH_CLASS_L,
 		.scope = { TH_TARGET_OTHER, TH_SHOWS_ONE },

@@ -21,6 +21,9 @@ bool th_background_wanted(const struct th_agent *agent);
 void th_live_background_tasks(struct th_live *l);
 /* A call that waits for some is to have a result now; false: it does not. */
 bool th_background_wait_cancel(struct th_live *l, const struct th_call *c);
+/* The timer of those calls has rung (TH_TICKET_WAIT): what has waited long enough has its result.
+ */
+void th_background_wake(struct th_live *l);
 /* This call does nothing but wait for them. */
 bool th_background_is_wait(const struct th_live *l, const struct th_call *c);
 

@@ -8,6 +8,7 @@
 #include "driver/background.h"
 #include "driver/calls.h"
 #include "driver/delegate.h"
+#include "driver/delegate_background.h"
 #include "driver/driver.h"
 #include "driver/effects.h"
 #include "driver/live_make.h"
@@ -224,6 +225,10 @@ void th_driver_timer(struct th_driver *d, struct th_ticket t)
 
 	if (!l || l->lost)
 		return;
+	if (t.kind == TH_TICKET_WAIT) {
+		th_background_wake(l);
+		return;
+	}
 	/* First: what fails below begins to wait, and is not woken by the same ring. */
 	th_session_wake(&l->fold, &fx);
 	th_live_queue(l, &fx);

@@ -26,6 +26,7 @@ enum th_ticket_kind {
 	TH_TICKET_ANALYSER,       /* a question to an analyser; the questions of the session */
 	TH_TICKET_LOOK,           /* what a hook's model looks at; the questions of the session */
 	TH_TICKET_CRITIC,         /* a question to a critic; the same */
+	TH_TICKET_WAIT,           /* the end of what a call waits for, by a timer of its own */
 	TH_TICKET_LOG,            /* a log that is read beside the loop; those of the driver */
 	TH_TICKET_PERSON,         /* what a person does; its event, or the looks of the session */
 };
@@ -77,7 +78,8 @@ struct th_world_ops {
 
 	/* Asks for one call of th_driver_flush before the loop sleeps. */
 	void (*flush_soon)(void *ctx);
-	/* Asks for th_driver_timer(ticket) after the delay. */
+	/* Asks for th_driver_timer(ticket) after the delay.  A session has one for its calls' waits
+	 * (TH_TICKET_WAIT), and one for all else; each is for the last that asked. */
 	void (*timer)(void *ctx, struct th_ticket t, int64_t delay_ms);
 
 	void (*commit)(void *ctx, struct th_batch *batch, th_commit_fn *done, void *done_ctx);

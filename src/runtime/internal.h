@@ -79,11 +79,11 @@ struct th_runtime_session {
 	struct th_executor_client *executor;
 	char *far; /* where its executor was when it was taken up; NULL: here */
 	bool far_known;
-	bool may_have_executor;     /* of this process or of one before */
-	bool greeting, unavailable; /* intents wait for the executor; it cannot be had */
-	struct th_err *no_executor; /* why; NULL: there always was one */
-	struct th_timer timer;
-	struct th_ticket timer_ticket;
+	bool may_have_executor;      /* of this process or of one before */
+	bool greeting, unavailable;  /* intents wait for the executor; it cannot be had */
+	struct th_err *no_executor;  /* why; NULL: there always was one */
+	struct th_timer timer, wait; /* as world.h has them */
+	struct th_ticket timer_ticket, wait_ticket;
 	struct th_runtime_request *calls;
 };
 

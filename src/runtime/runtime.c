@@ -60,12 +60,26 @@ static void on_timer(void *ctx)
 	th_driver_timer(s->rt->driver, s->timer_ticket);
 }
 
+static void on_wait(void *ctx)
+{
+	struct th_runtime_session *s = ctx;
+
+	th_driver_timer(s->rt->driver, s->wait_ticket);
+}
+
 static void world_timer(void *ctx, struct th_ticket t, int64_t delay_ms)
 {
 	struct th_runtime_session *s = th_runtime_find(ctx, t.index, t.generation);
 
 	if (!s)
 		return;
+	if (t.kind == TH_TICKET_WAIT) {
+		s->wait_ticket = t;
+		if (!s->wait.loop)
+			th_timer_init(&s->wait, s->rt->loop, on_wait, s);
+		th_timer_start(&s->wait, (uint64_t)delay_ms, 0);
+		return;
+	}
 	s->timer_ticket = t;
 	if (!s->timer.loop)
 		th_timer_init(&s->timer, s->rt->loop, on_timer, s);

@@ -33,6 +33,8 @@ void th_runtime_session_free(struct th_runtime_session *s)
 		th_lease_drop(s->asking);
 	if (s->timer.loop)
 		th_timer_stop(&s->timer);
+	if (s->wait.loop)
+		th_timer_stop(&s->wait);
 	s->executor = th_executor_client_free(s->executor);
 	th_runtime_lookups_free(s);
 	free(s->no_executor);

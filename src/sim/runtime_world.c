@@ -39,10 +39,11 @@ static void timer(void *ctx, struct th_ticket t, int64_t delay_ms)
 	if (number < TH_SIM_SESSIONS_MAX && r->w->tasks[number].agent.approve_seconds &&
 	    th_sim_chance(&r->w->random, 3))
 		delay_ms += (int64_t)th_sim_below(&r->w->random, 1000);
-	/* A session has one. */
+	/* A session has one of each kind. */
 	for (size_t i = 0; i < r->timer_count; i++)
 		if (r->timers[i].ticket.index == t.index &&
-		    r->timers[i].ticket.generation == t.generation)
+		    r->timers[i].ticket.generation == t.generation &&
+		    (r->timers[i].ticket.kind == TH_TICKET_WAIT) == (t.kind == TH_TICKET_WAIT))
 			r->timers[i--] = r->timers[--r->timer_count];
 	assert(r->timer_count < TH_SIM_TIMERS_MAX);
 	r->timers[r->timer_count++] = (struct th_sim_later){ t, r->w->now_ms + delay_ms };

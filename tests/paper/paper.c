@@ -321,6 +321,11 @@ static void timer(void *ctx, struct th_ticket t, int64_t delay_ms)
 {
 	struct paper *w = ctx;
 
+	if (t.kind == TH_TICKET_WAIT) {
+		w->wait = t;
+		w->wait_ms = delay_ms;
+		return;
+	}
 	w->timer = t;
 	w->timer_ms = delay_ms;
 	w->timed = true;

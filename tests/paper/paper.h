@@ -96,8 +96,9 @@ struct paper {
 
 	/* Time and chance. */
 	int64_t clock, timer_ms;
-	struct th_ticket timer;
-	bool timed; /* a timer was set */
+	struct th_ticket timer, wait; /* wait: of calls that wait, */
+	int64_t wait_ms;              /* so long */
+	bool timed;                   /* a timer was set */
 	uint32_t drawn;
 
 	/* Models: the newest request, and all of this life. */

@@ -125,6 +125,44 @@ static void it_looks_waits_and_stops(void **unused)
 	paper_free(w);
 }
 
+#define WAIT(id, seconds) \
+	CALL(id, "background", "{\\\"action\\\":\\\"wait\\\",\\\"seconds\\\":" seconds "}")
+
+static void it_waits_so_long_and_no_longer(void **unused)
+{
+	struct paper *w = two(plain);
+
+	(void)unused;
+	answer(w, "a1", WAIT("d1", "86401"));
+	assert_non_null(strstr(outcome(w), "at most 86400"));
+	answer(w, "a1", WAIT("d2", "86400"));
+	assert_null(paper_request_of(w, "a1"));
+	assert_in_range(w->wait_ms, 86390000, 86400000);
+	/* Before its time: it waits on, and for what is left. */
+	w->clock += 80000000;
+	th_driver_timer(w->driver, w->wait);
+	paper_settle(w);
+	assert_null(paper_request_of(w, "a1"));
+	assert_in_range(w->wait_ms, 6390000, 6400000);
+	/* Another runtime counts from when it began, too. */
+	reopen(w, plain);
+	assert_null(paper_request_of(w, "a1"));
+	assert_in_range(w->wait_ms, 6380000, 6400000);
+	w->clock += 6400000;
+	th_driver_timer(w->driver, w->wait);
+	paper_settle(w);
+	assert_non_null(strstr(outcome(w), "They are not over after 86400 s, and work on."));
+	assert_non_null(strstr(outcome(w), " (b): running, 0 turns"));
+	assert_non_null(paper_request_of(w, "a1"));
+	answer(w, "a1", WAIT("d3", "5"));
+	answer(w, child(w, 0), TEXT("the first"));
+	answer(w, child(w, 1), TEXT("the second"));
+	assert_non_null(strstr(outcome(w), "They are over."));
+	answer(w, "a1", TEXT("over"));
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FINISHED);
+	paper_free(w);
+}
+
 static void a_person_is_waited_for(void **unused)
 {
 	struct paper *w = begin(plain);
@@ -354,6 +392,7 @@ int main(void)
 		cmocka_unit_test(the_run_goes_on_and_is_told),
 		cmocka_unit_test(a_person_speaks_meanwhile),
 		cmocka_unit_test(it_looks_waits_and_stops),
+		cmocka_unit_test(it_waits_so_long_and_no_longer),
 		cmocka_unit_test(a_person_is_waited_for),
 		cmocka_unit_test(they_follow_their_run),
 		cmocka_unit_test(a_limit_holds_them),
