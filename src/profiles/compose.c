@@ -92,7 +92,7 @@ enum th_code th_model_compose(const struct th_profiles *mine, struct th_str name
 }
 
 void th_ground_message(const struct th_profile *grounder, struct th_str description,
-		       const struct th_digest *picture, struct th_buf *out)
+		       const struct th_digest *picture, const char *media_type, struct th_buf *out)
 {
 	struct th_buf text = TH_BUF_INIT(TH_TARGET_MAX + 64);
 	char hex[TH_SHA256_HEX_SIZE + 1];
@@ -105,7 +105,7 @@ void th_ground_message(const struct th_profile *grounder, struct th_str descript
 	th_jw_array(&w);
 	th_jw_object(&w);
 	th_jw_kstr(&w, "type", TH_STR("image"));
-	th_jw_kstr(&w, "media_type", TH_STR("image/png"));
+	th_jw_kstr(&w, "media_type", th_str_of(media_type));
 	th_jw_kstr(&w, "blob", th_str_of(hex));
 	th_jw_object_end(&w);
 	th_jw_object(&w);

@@ -31,7 +31,7 @@ TH_NODISCARD enum th_code th_model_compose(const struct th_profiles *mine, struc
 
 /* A request that asks where something is: one message with the picture and the description. */
 void th_ground_message(const struct th_profile *grounder, struct th_str description,
-		       const struct th_digest *picture, struct th_buf *out);
+		       const struct th_digest *picture, const char *media_type, struct th_buf *out);
 
 /* Where the answer points: the place of the first action that has one.  TH_EPROTO: it points at
  * nothing.  `items` as dialect->decode gave them. */

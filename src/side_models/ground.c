@@ -12,9 +12,12 @@
 
 #include <stdlib.h>
 
+#include "base/codec.h"
+#include "base/picture_type.h"
 #include "dialects/dialect.h"
 #include "dialects/elements.h"
 #include "history/history.h"
+#include "live/blob_text.h"
 #include "live/log.h"
 #include "live/side_request.h"
 #include "profiles/compose.h"
@@ -38,6 +41,7 @@ struct th_ground {
 	struct th_arena memory;
 	struct th_json_doc *item;
 	struct th_digest picture;
+	const char *media_type; /* of it */
 	struct search list[TH_TARGETS_MAX];
 	size_t count;
 	struct th_side_usage usage;
@@ -132,11 +136,29 @@ static void ask(struct th_live *l, struct th_ground *g, struct search *s)
 				 .ctx = s };
 	struct th_err err = { 0 };
 
-	th_ground_message(a.options.profile, s->target.description, &g->picture, &content);
+	th_ground_message(a.options.profile, s->target.description, &g->picture, g->media_type,
+			  &content);
 	a.content = th_buf_str(&content);
 	if (th_side_request(l, &a, &s->request, &err))
 		ended(s, th_arena_printf(&g->memory, "%s", err.msg).ptr);
 	th_buf_deinit(&content);
+}
+
+/* By its bytes: the history has it in the form of the planner's provider. */
+static const char *media_type_of(struct th_live *l, const struct th_digest *picture)
+{
+	struct th_buf head TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_PICTURE_TYPE_BYTES);
+	const char *type = NULL;
+	struct th_str text;
+	struct th_err err;
+
+	/* One that cannot be had is told by the request, which needs it, too. */
+	if (th_driver_text_need(l->driver, picture, &text, &err))
+		return "image/png";
+	if (th_base64_decode(&head, th_str_sub(text, 0, TH_PICTURE_TYPE_BYTES / 3 * 4)))
+		type = th_picture_type(th_buf_str(&head));
+	th_driver_text_drop(l->driver, picture);
+	return type ?: "image/png";
 }
 
 /* ---- a call ------------------------------------------------------------------------------- */
@@ -274,6 +296,7 @@ bool th_live_ground(struct th_live *l, struct th_call *c, th_record_item_fn *rec
 	}
 	seen = th_history_last_image(history, &g->picture);
 	th_history_free(own);
+	g->media_type = seen ? media_type_of(l, &g->picture) : "";
 	for (size_t i = 0; i < g->count; i++) {
 		struct search *s = &g->list[i];
 

@@ -3,6 +3,7 @@
 
 #include "base/codec.h"
 #include "base/json.h"
+#include "base/picture_type.h"
 #include "base/text.h"
 
 /* ---- lists of tools ------------------------------------------------------------------------ */
@@ -141,15 +142,9 @@ static bool png_is_whole(struct th_str bytes)
 /* The types that models are shown, by what the bytes are: the server's word is not trusted. */
 static const char *picture_type(struct th_str bytes)
 {
-	if (th_str_starts(bytes, TH_STR("\x89PNG\r\n\x1a\n")))
-		return png_is_whole(bytes) ? "image/png" : NULL;
-	if (th_str_starts(bytes, TH_STR("\xff\xd8\xff")))
-		return "image/jpeg";
-	if (th_str_starts(bytes, TH_STR("GIF8")))
-		return "image/gif";
-	if (th_str_starts(bytes, TH_STR("RIFF")) && th_str_is(th_str_sub(bytes, 8, 4), "WEBP"))
-		return "image/webp";
-	return NULL;
+	const char *type = th_picture_type(bytes);
+
+	return type && strcmp(type, "image/png") == 0 && !png_is_whole(bytes) ? NULL : type;
 }
 
 static void read_picture(const struct reader *r, const struct th_json *part, const char *member)

@@ -130,14 +130,19 @@ static struct paper *begin(void)
 	return w;
 }
 
-static void restart(struct paper *w)
+static void restart_dead(struct paper *w)
 {
 	struct th_session_config o = session_config();
 
-	paper_die(w);
 	w->h = paper_open(w, "a1", &o);
 	paper_resume(w);
 	assert_int_equal(w->settles, 0);
+}
+
+static void restart(struct paper *w)
+{
+	paper_die(w);
+	restart_dead(w);
 }
 
 static const struct th_side_usage *side_of(struct paper *w)
@@ -188,6 +193,30 @@ static void test_a_click_waits_for_its_place(void **unused)
 }
 
 /* Of a narrowed history there is none until the next request: the picture is found all the same. */
+/* What the bytes are counts, not what was said of them. */
+static void test_the_grounder_is_told_what_the_picture_is(void **unused)
+{
+	static const char *const rows[][2] = {
+		{ "\xff\xd8\xff and more", "data:image/jpeg;base64," },
+		{ "RIFF1234WEBPVP8 ", "data:image/webp;base64," },
+		{ "\x89PNG\r\n\x1a\n and more", "data:image/png;base64," },
+		{ "\xff", "data:image/png;base64," },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < TH_COUNT(rows); i++) {
+		struct paper *w = begin();
+
+		paper_die(w); /* the picture of the planner's request is not held any more */
+		w->blob = rows[i][0];
+		restart_dead(w);
+		plan(w, "c1", CLICK_OK);
+		if (!strstr(open_request(w, true, 0)->body, rows[i][1]))
+			fail_msg("%s", open_request(w, true, 0)->body);
+		paper_free(w);
+	}
+}
+
 static void test_a_crash_while_the_grounder_is_asked(void **unused)
 {
 	struct paper *w;
@@ -435,6 +464,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_click_waits_for_its_place),
+		cmocka_unit_test(test_the_grounder_is_told_what_the_picture_is),
 		cmocka_unit_test(test_a_crash_while_the_grounder_is_asked),
 		cmocka_unit_test(test_a_description_has_a_maximum),
 		cmocka_unit_test(test_a_pause_while_the_grounder_is_asked),

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* picture_type.h - what kind of picture bytes are, whatever was said of them. */
+#ifndef TH_BASE_PICTURE_TYPE_H
+#define TH_BASE_PICTURE_TYPE_H
+
+#include "base/str.h"
+
+#define TH_PICTURE_TYPE_BYTES 12 /* that are looked at */
+
+/* "image/png", by how they begin; NULL: none of the kinds that models are shown. */
+const char *th_picture_type(struct th_str bytes);
+
+#endif
