@@ -367,19 +367,31 @@ static bool begin_ends(struct th_live *l, const struct th_hook_program *list, si
 	return any;
 }
 
+/* Nobody waits for their answers any more.  A question to a model is given up; whoever goes on with
+ * the session asks it again. */
+static void end_waited(struct th_live *l)
+{
+	for (struct th_program *p = l->programs, *next; p; p = next) {
+		next = p->next;
+		if (!p->waited || !p->started || p->over || p->hook->async)
+			continue;
+		if (p->hook->asks)
+			program_drop(l, p);
+		else
+			l->driver->world.ops->tool_cancel(
+			    l->driver->world.ctx, th_live_ticket_of(l, TH_TICKET_HOOK, p->seq));
+	}
+}
+
 bool th_live_programs_end(struct th_live *l)
 {
-	const struct th_world_ops *ops = l->driver->world.ops;
 	const struct th_team *team = l->fold.team;
 	const struct th_member *own = &team->members[l->fold.agent];
 	enum th_state s = l->fold.state;
 	bool any = false;
 
-	for (struct th_program *p = l->programs; p && s != TH_STATE_WAITING && !th_state_holds(s);
-	     p = p->next)
-		if (p->waited && p->started && !p->over && !p->hook->async && !p->hook->asks)
-			ops->tool_cancel(l->driver->world.ctx,
-					 th_live_ticket_of(l, TH_TICKET_HOOK, p->seq));
+	if (s != TH_STATE_WAITING && !th_state_holds(s))
+		end_waited(l);
 	if (!l->worked || (s != TH_STATE_FINISHED && s != TH_STATE_FAILED && s != TH_STATE_STOPPED))
 		return l->rest_waits;
 	l->worked = false;

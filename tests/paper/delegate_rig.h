@@ -89,7 +89,7 @@ static struct paper *begin_until(const char *definition, size_t commits_max)
 	return w;
 }
 
-static struct paper *begin(const char *definition)
+static inline struct paper *begin(const char *definition)
 {
 	return begin_until(definition, 0);
 }
@@ -101,7 +101,7 @@ static struct th_handle take(struct paper *w, const char *definition, const char
 	return paper_open(w, id, dress(w, definition));
 }
 
-static void reopen(struct paper *w, const char *definition)
+static inline void reopen(struct paper *w, const char *definition)
 {
 	w->h = take(w, definition, "a1");
 	paper_resume(w);

@@ -487,7 +487,10 @@ static void tool_run(void *ctx, struct th_ticket t, const struct th_effect_call 
 
 	assert(w->effect_count <= PAPER_EFFECTS_MAX);
 	assert(call->effect_id.len == 32);
-	w->early |= !paper_durable(w, t);
+	/* A look of a hook is of no event; all that led to it must be durable. */
+	w->early |= t.kind == TH_TICKET_LOOK
+			? th_driver_session(w->driver, handle_of(t))->seq > w->log->count
+			: !paper_durable(w, t);
 	*e = (struct paper_effect){ .ticket = t, .settle = settle, .epoch = call->epoch };
 	copy(e->tool, sizeof(e->tool), call->tool);
 	copy(e->arguments, sizeof(e->arguments), call->arguments);

@@ -300,13 +300,11 @@ class Hooks(house.House):
     def test_one_that_only_looks_has_failed(self):
         again = {"parts": [READ]}
         yes = {"parts": [{"text": json.dumps({"decision": "allow"})}]}
-        many = {"function_call": {"name": "read_file", "arguments": {"path": "old.txt"}}}
         for i, (hook, rules, words) in enumerate((
                 ({}, (again, again), "looked again instead of deciding"),
                 ({"max_iterations": 1}, (), "looked again instead of deciding"),
-                ({"tools": ["terminal"]}, (yes,), "has no tool \"terminal\" that only reads"),
-                ({}, (dict(parts=[dict(function_call=dict(many["function_call"], arguments={"path": "n%d" % n})) for n in range(9)]),), "more than 8 things"))):
-            for fails in (True, False):
+                ({"tools": ["terminal"]}, (yes,), "has no tool \"terminal\" that only reads"))):
+            for fails in (True, False) if i == 0 else (True,):
                 (self.work / "made.txt").unlink(missing_ok=True)
                 self.hooks(more='{"fail": %s}' % json.dumps(fails), pre_tool_use=[dict({"type": "agent", "prompt": "No files."}, **hook)])
                 name = "n%d%s" % (i, fails)
