@@ -10,8 +10,10 @@
 
 void th_mcp_free(struct th_mcp *m)
 {
-	if (m->session) {
-		struct th_mcp **at = &m->session->requests;
+	struct th_mcp_session *s = m->session;
+
+	if (s) {
+		struct th_mcp **at = &s->requests;
 
 		while (*at != m)
 			at = &(*at)->next;
@@ -21,6 +23,8 @@ void th_mcp_free(struct th_mcp *m)
 		free(m->inputs[i].key);
 		th_json_free(m->inputs[i].doc);
 	}
+	if (s && s->guest_over && !s->requests)
+		s->guest_over(m->needs.server, s);
 	th_needs_forget(&m->needs);
 	th_arena_deinit(&m->memory);
 	th_json_free(m->doc);

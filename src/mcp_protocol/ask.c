@@ -25,6 +25,18 @@ static char *copy(struct th_str s)
 	return text;
 }
 
+bool th_mcp_asked_by(struct th_str message, char ret[static TH_FLEET_TAG_SIZE + 1])
+{
+	struct th_str id = th_json_raw_inside(th_json_raw_get(message, "id"));
+
+	if (th_json_raw_get(message, "method").len || id.len < TH_FLEET_TAG_SIZE + 2 ||
+	    id.ptr[TH_FLEET_TAG_SIZE] != '.')
+		return false;
+	memcpy(ret, id.ptr, TH_FLEET_TAG_SIZE);
+	ret[TH_FLEET_TAG_SIZE] = '\0';
+	return true;
+}
+
 bool th_mcp_can(const struct th_mcp *m, const char *capability)
 {
 	if (!m->modern && !m->session)
@@ -190,6 +202,19 @@ static void ask_modern(struct th_mcp *m, struct th_str questions, const char *st
 	th_mcp_answer(m, th_buf_str(&out));
 }
 
+static void put_number(const struct th_mcp *m, uint64_t number, struct th_jw *w)
+{
+	char text[TH_FLEET_TAG_SIZE + 32], tag[TH_FLEET_TAG_SIZE + 1];
+
+	if (!m->session->guest_over) {
+		th_jw_kuint(w, "id", number);
+		return;
+	}
+	th_fleet_tag(m->access->server->settings.s.fleet->address, tag);
+	snprintf(text, sizeof(text), "%s.%llu", tag, (unsigned long long)number);
+	th_jw_kstr(w, "id", th_str_of(text));
+}
+
 static bool send_question(struct th_mcp *m, struct th_str key, struct th_str question)
 {
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_SERVE_JSON_MAX);
@@ -203,7 +228,7 @@ static bool send_question(struct th_mcp *m, struct th_str key, struct th_str que
 	m->input_waits++;
 	th_jw_object(&w);
 	th_jw_kstr(&w, "jsonrpc", TH_STR("2.0"));
-	th_jw_kuint(&w, "id", in->number);
+	put_number(m, in->number, &w);
 	th_jw_kraw(&w, "method", th_json_raw_get(question, "method"));
 	th_jw_kraw(&w, "params", th_json_raw_get(question, "params"));
 	th_jw_object_end(&w);
@@ -245,6 +270,18 @@ void th_mcp_ask(struct th_mcp *m, struct th_str questions, const char *state)
 
 /* ---- answers of the older era ---- */
 
+/* Of a question of ours; 0: it is none. */
+static uint64_t number_of(const struct th_json *id)
+{
+	struct th_str text = th_json_str(id);
+	int64_t number;
+
+	if (th_json_type(id) != TH_JSON_STR)
+		return th_json_uint(id, 0);
+	(void)th_str_split(&text, '.');
+	return th_str_i64(text, &number) && number > 0 ? (uint64_t)number : 0;
+}
+
 static struct th_mcp *find(struct th_mcp_session *s, uint64_t number, struct th_mcp_input **ret)
 {
 	for (struct th_mcp *m = s->requests; m; m = m->next)
@@ -261,7 +298,7 @@ bool th_mcp_answered(struct th_mcp_session *s, const struct th_json *message)
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_SERVE_JSON_MAX);
 	const struct th_json *result = th_json_get(message, "result");
 	struct th_mcp_input *in = NULL;
-	struct th_mcp *m = find(s, th_json_uint(th_json_get(message, "id"), 0), &in);
+	struct th_mcp *m = find(s, number_of(th_json_get(message, "id")), &in);
 
 	if (!m)
 		return false;

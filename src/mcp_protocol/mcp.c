@@ -152,6 +152,12 @@ void th_mcp_about(struct th_mcp *m, const char *session, void (*fn)(struct th_mc
 	fn(m);
 }
 
+/* By its header alone, as sessions are looked for. */
+static bool is_modern(const struct th_access *a)
+{
+	return th_str_is(th_http_header(a->request, "mcp-protocol-version"), TH_MCP_MODERN);
+}
+
 static bool is_id(struct th_str raw)
 {
 	return raw.len > 0 && raw.ptr[0] != '{' && raw.ptr[0] != '[' && !th_str_is(raw, "null");
@@ -188,6 +194,8 @@ static void take_message(struct th_access *a, const struct th_mcp_kit *kit,
 			      .id = is_id(id) ? copy(id) : NULL };
 	m->needs = (struct th_needs){ .server = a->server, .again = again, .ctx = m };
 	th_arena_init(&m->memory, TH_SERVE_JSON_MAX);
+	if (!session && !is_modern(a))
+		m->session = session = th_mcp_session_guest(a, kit);
 	if (session) {
 		m->next = session->requests;
 		session->requests = m;
@@ -235,7 +243,7 @@ void th_mcp_serve(struct th_access *a, const struct th_mcp_kit *kit)
 	struct th_mcp_session *session;
 
 	/* 2026-07-28 has no sessions. */
-	if (th_str_is(th_http_header(a->request, "mcp-protocol-version"), TH_MCP_MODERN))
+	if (is_modern(a))
 		session = NULL;
 	else if (!th_mcp_session_find(a, kit, &session))
 		return;

@@ -61,6 +61,8 @@ struct th_mcp_watch {
 	char user[TH_USER_MAX + 1];
 	char *uri;
 	struct th_listener listener;         /* the kit's */
+	struct th_needs look;                /* the kit's: of what others may change */
+	uint64_t told;                       /* the kit's: up to where the client was told */
 	void (*end)(struct th_mcp_watch *w); /* the kit's; may be NULL */
 };
 void th_mcp_updated(struct th_mcp_watch *w); /* by the kit: it has changed */
@@ -98,8 +100,8 @@ struct th_mcp_kit {
 	/* Answers with contents, now or later.  False: there is no such resource. */
 	bool (*read)(struct th_mcp *m, struct th_str uri);
 	/* Tells of changes of a resource by th_mcp_updated; NULL: it never does.  False: it never
-	 * changes. */
-	bool (*watch)(struct th_mcp_watch *w);
+	 * changes.  What `known` asked for is there still. */
+	bool (*watch)(struct th_mcp *m, struct th_mcp_watch *w);
 	/* Before that: there is one of that URI.  NULL: `watch` says. */
 	bool (*known)(struct th_mcp *m, struct th_str uri);
 	/* A listening name's values: elements of a list of texts; NULL: it completes nothing. */
@@ -189,6 +191,8 @@ bool th_mcp_can(const struct th_mcp *m, const char *capability);
 /* The answer under this key; NULL: there is none yet. */
 const struct th_json *th_mcp_input(const struct th_mcp *m, const char *key);
 const char *th_mcp_state(const struct th_mcp *m); /* "": there is none */
+/* In a session of another node the number of a question to the client follows this node's tag. */
+bool th_mcp_asked_by(struct th_str message, char ret[static TH_FLEET_TAG_SIZE + 1]);
 /* Adds a question; th_mcp_ask sends them, and the tool is called again when all have answers.
  * `state` comes back with them; may be NULL.  m may be gone afterwards. */
 void th_mcp_question(struct th_mcp *m, struct th_jw *w, const char *key, const char *method,
@@ -208,10 +212,13 @@ void th_mcp_dispatch(struct th_mcp *m);
 
 /* ---- sessions of the older era (session.c) ---- */
 
+#define TH_MCP_ASKABLE 3 /* kinds of questions, and so letters of them in a session's id */
+
 struct th_mcp_session {
 	struct th_mcp_session *next;
-	/* In a fleet the node's tag follows: what is said in it finds this node. */
-	char id[TH_UUID_TEXT_SIZE + 1 + TH_FLEET_TAG_SIZE + 1];
+	/* In a fleet the node's tag follows: what is said in it finds this node.  Then what its
+	 * client can be asked, for other nodes. */
+	char id[TH_UUID_TEXT_SIZE + 1 + TH_FLEET_TAG_SIZE + 1 + TH_MCP_ASKABLE + 1];
 	char user[TH_USER_MAX + 1];
 	const struct th_mcp_kit *kit;    /* whose session it is */
 	struct th_json_doc *initialized; /* params of initialize */
@@ -219,16 +226,23 @@ struct th_mcp_session {
 	struct th_mcp_channel channel;
 	struct th_mcp *requests; /* under way */
 	uint64_t used_ms;
+	/* Another node's, which is here for these requests alone: after the last one.  NULL: it is
+	 * this node's. */
+	void (*guest_over)(struct th_server *server, struct th_mcp_session *s);
 };
 
-/* The node that has the session of the request's header, if it is another one: as keeper_of of a
- * service. */
+/* The node that asked what the request answers, or else the one that has the session of its header,
+ * if it is another one: as keeper_of of a service. */
 bool th_mcp_session_keeper(const struct th_access *a, char ret[static TH_FLEET_TAG_SIZE + 1]);
 /* Of the request's header.  False: it names one that is not there, and was answered.  Where
- * another node has it, and this one what the request is about, it is answered without one. */
+ * another node has it, and this one what the request is about, it is NULL, or a guest that is here
+ * already. */
 bool th_mcp_session_find(struct th_access *a, const struct th_mcp_kit *kit,
 			 struct th_mcp_session **ret);
 struct th_mcp_session *th_mcp_session_new(struct th_mcp *m);
+/* Of another node, whose client can be asked something, for a request about what this one has: it
+ * ends with its last request.  NULL: it is none of those. */
+struct th_mcp_session *th_mcp_session_guest(struct th_access *a, const struct th_mcp_kit *kit);
 void th_mcp_session_listen(struct th_access *a, struct th_mcp_session *s);
 void th_mcp_session_end(struct th_server *server, struct th_mcp_session *s);
 void th_mcp_sessions_free(struct th_server *server);

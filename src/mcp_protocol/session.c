@@ -77,7 +77,7 @@ bool th_mcp_watch(struct th_mcp_channel *c, struct th_mcp *m, struct th_str uri)
 		.channel = c, .server = m->access->server, .uri = copy(uri), .next = c->watches
 	};
 	memcpy(w->user, m->access->user, sizeof(w->user));
-	if (!m->kit->watch(w)) {
+	if (!m->kit->watch(m, w)) {
 		free(w->uri);
 		free(w);
 		return false;
@@ -117,16 +117,40 @@ static void channel_deinit(struct th_mcp_channel *c)
 
 /* ---- sessions ---- */
 
-bool th_mcp_session_keeper(const struct th_access *a, char ret[static TH_FLEET_TAG_SIZE + 1])
+#define TAGGED (TH_UUID_TEXT_SIZE + 1 + TH_FLEET_TAG_SIZE)
+
+/* What a client has said that it can be asked: a letter each behind the tag of the session's id. */
+static const struct {
+	char letter;
+	const char *capability;
+} askable[TH_MCP_ASKABLE] = {
+	{ 'e', "elicitation" },
+	{ 'r', "roots" },
+	{ 's', "sampling" },
+};
+
+/* The tag in a session's id; false: it is of no node, or of this one. */
+static bool other_node(const struct th_access *a, struct th_str id,
+		       char ret[static TH_FLEET_TAG_SIZE + 1])
 {
 	const struct th_serve_fleet *set = a->server->settings.s.fleet;
-	struct th_str id = th_http_header(a->request, "mcp-session-id");
 	char mine[TH_FLEET_TAG_SIZE + 1];
 
-	if (!set || id.len != TH_UUID_TEXT_SIZE + 1 + TH_FLEET_TAG_SIZE)
+	if (!set || id.len < TAGGED || id.len > TAGGED + TH_MCP_ASKABLE)
 		return false;
 	memcpy(ret, id.ptr + TH_UUID_TEXT_SIZE + 1, TH_FLEET_TAG_SIZE);
 	ret[TH_FLEET_TAG_SIZE] = '\0';
+	th_fleet_tag(set->address, mine);
+	return strcmp(mine, ret) != 0;
+}
+
+bool th_mcp_session_keeper(const struct th_access *a, char ret[static TH_FLEET_TAG_SIZE + 1])
+{
+	const struct th_serve_fleet *set = a->server->settings.s.fleet;
+	char mine[TH_FLEET_TAG_SIZE + 1];
+
+	if (!set || !th_mcp_asked_by(th_http_body(a->request), ret))
+		return other_node(a, th_http_header(a->request, "mcp-session-id"), ret);
 	th_fleet_tag(set->address, mine);
 	return strcmp(mine, ret) != 0;
 }
@@ -136,18 +160,22 @@ bool th_mcp_session_find(struct th_access *a, const struct th_mcp_kit *kit,
 {
 	struct th_str id = th_http_header(a->request, "mcp-session-id");
 	char tag[TH_FLEET_TAG_SIZE + 1], named[TH_SESSION_ID_MAX + 1];
+	bool is_post = th_str_is(th_http_method(a->request), "POST");
 
 	*ret = NULL;
 	if (!id.ptr)
 		return true;
 	for (struct th_mcp_session *s = a->server->mcp_sessions; s; s = s->next)
-		if (s->kit == kit && th_str_is(id, s->id) && strcmp(s->user, a->user) == 0) {
+		if (s->kit == kit && th_str_is(id, s->id) && strcmp(s->user, a->user) == 0 &&
+		    (is_post || !s->guest_over)) {
 			s->used_ms = th_loop_now_ms(a->server->loop);
 			*ret = s;
 			return true;
 		}
-	if (th_mcp_session_keeper(a, tag) && a->service->session_of &&
-	    a->service->session_of(a, named))
+	if (other_node(a, id, tag) && a->service->session_of && a->service->session_of(a, named))
+		return true;
+	/* Who asked it has gone: nobody waits for the answer, but its session may be there. */
+	if (is_post && th_mcp_asked_by(th_http_body(a->request), tag))
 		return true;
 	th_access_fail(a, 404, "session_not_found", "there is no such session: initialize again");
 	return false;
@@ -160,6 +188,7 @@ void th_mcp_session_end(struct th_server *server, struct th_mcp_session *s)
 	while (*at != s)
 		at = &(*at)->next;
 	*at = s->next;
+	s->guest_over = NULL; /* its last request ends it no more */
 	while (s->requests) {
 		struct th_mcp *m = s->requests;
 		bool waits = m->input_waits > 0;
@@ -189,7 +218,7 @@ static void make_room(struct th_server *server, const struct th_mcp_kit *kit)
 	size_t count = 0;
 
 	for (struct th_mcp_session *s = server->mcp_sessions; s; s = s->next) {
-		if (s->kit != kit)
+		if (s->kit != kit || s->guest_over)
 			continue;
 		count++;
 		if (!oldest || s->used_ms <= oldest->used_ms)
@@ -197,6 +226,46 @@ static void make_room(struct th_server *server, const struct th_mcp_kit *kit)
 	}
 	if (count >= TH_MCP_SESSIONS_MAX)
 		th_mcp_session_end(server, oldest);
+}
+
+/* Behind the tag, and as long as this node's id may be. */
+static void put_askable(const struct th_json *capabilities, char *id)
+{
+	for (size_t i = 0; i < TH_MCP_ASKABLE; i++)
+		if (th_json_is_object(th_json_get(capabilities, askable[i].capability)))
+			*id++ = askable[i].letter;
+	*id = '\0';
+}
+
+struct th_mcp_session *th_mcp_session_guest(struct th_access *a, const struct th_mcp_kit *kit)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_str id = th_http_header(a->request, "mcp-session-id");
+	char tag[TH_FLEET_TAG_SIZE + 1];
+	struct th_mcp_session *s;
+	struct th_jw w = th_jw(&text);
+
+	if (!other_node(a, id, tag) || id.len == TAGGED)
+		return NULL;
+	s = th_alloc(sizeof(*s));
+	*s = (struct th_mcp_session){ .next = a->server->mcp_sessions,
+				      .kit = kit,
+				      .used_ms = th_loop_now_ms(a->server->loop),
+				      .guest_over = th_mcp_session_end };
+	memcpy(s->id, id.ptr, id.len);
+	memcpy(s->user, a->user, sizeof(s->user));
+	th_jw_object(&w);
+	th_jw_name(&w, TH_STR("capabilities"));
+	th_jw_object(&w);
+	for (size_t i = 0; i < TH_MCP_ASKABLE; i++)
+		if (strchr(s->id + TAGGED, askable[i].letter))
+			th_jw_kraw(&w, askable[i].capability, TH_STR("{}"));
+	th_jw_object_end(&w);
+	th_jw_object_end(&w);
+	if (th_json_parse(th_buf_str(&text), &s->initialized, NULL) != TH_OK)
+		s->initialized = NULL; /* then it is asked nothing */
+	a->server->mcp_sessions = s;
+	return s;
 }
 
 struct th_mcp_session *th_mcp_session_new(struct th_mcp *m)
@@ -215,6 +284,7 @@ struct th_mcp_session *th_mcp_session_new(struct th_mcp *m)
 	if (server->settings.s.fleet) {
 		s->id[TH_UUID_TEXT_SIZE] = '-';
 		th_fleet_tag(server->settings.s.fleet->address, s->id + TH_UUID_TEXT_SIZE + 1);
+		put_askable(th_json_get(m->params, "capabilities"), s->id + TAGGED);
 	}
 	memcpy(s->user, m->access->user, sizeof(s->user));
 	th_json_print(m->params, &text);

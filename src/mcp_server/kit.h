@@ -51,7 +51,7 @@ void th_mcp_kit_task_cancel(struct th_mcp *m, struct th_str id);
 void th_mcp_kit_task_input(struct th_mcp *m, struct th_str id);
 void th_mcp_kit_resources(struct th_mcp *m, struct th_jw *w);
 bool th_mcp_kit_read(struct th_mcp *m, struct th_str uri);
-bool th_mcp_kit_watch(struct th_mcp_watch *w);
+bool th_mcp_kit_watch(struct th_mcp *m, struct th_mcp_watch *w);
 bool th_mcp_kit_known(struct th_mcp *m, struct th_str uri);
 extern const char th_mcp_kit_templates[];
 /* The session that a URI names, and what of it. */

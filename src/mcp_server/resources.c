@@ -106,22 +106,73 @@ bool th_mcp_kit_read(struct th_mcp *m, struct th_str uri)
 
 /* ---- listening ---- */
 
+#define GONE UINT64_MAX /* no event has that number */
+
+static uint64_t last_event(const struct th_found *row)
+{
+	int64_t number;
+
+	return th_str_i64(th_json_raw_get(row->text, "head_seq"), &number) && number > 0
+		   ? (uint64_t)number
+		   : 0;
+}
+
+/* Another node, or another program, may have written more, or removed it. */
+static void on_looked(void *ctx)
+{
+	struct th_mcp_watch *w = ctx;
+	const struct th_found *row = th_need_session(&w->look, w->listener.hub->id, w->user);
+	uint64_t last;
+
+	if (!row || (row->err && row->err->code != THOLE_ENOENT))
+		return; /* it is looked at again soon */
+	last = row->err ? GONE : last_event(row);
+	if (last == w->told)
+		return;
+	w->told = last;
+	th_mcp_updated(w); /* w may be gone */
+}
+
+static void on_look(struct th_listener *l)
+{
+	struct th_mcp_watch *w = TH_CONTAINER_OF(l, struct th_mcp_watch, listener);
+
+	if (th_needs_wait(&w->look))
+		return; /* the store is slow */
+	th_needs_forget(&w->look);
+	on_looked(w);
+}
+
 static void on_note(struct th_listener *l, const struct thole_note *note)
 {
 	struct th_mcp_watch *w = TH_CONTAINER_OF(l, struct th_mcp_watch, listener);
 
-	if (note && thole_note_kind(note) == THOLE_NOTE_EVENT)
+	if (!note) {
+		if (!w->server->finishing)
+			on_look(l); /* it goes on elsewhere, or was deleted */
+	} else if (thole_note_kind(note) == THOLE_NOTE_EVENT) {
+		w->told = TH_MAX(w->told, thole_note_seq(note));
 		th_mcp_updated(w);
+	}
 }
 
-bool th_mcp_kit_watch(struct th_mcp_watch *w)
+static void on_end(struct th_mcp_watch *w)
+{
+	th_needs_forget(&w->look);
+}
+
+bool th_mcp_kit_watch(struct th_mcp *m, struct th_mcp_watch *w)
 {
 	char id[TH_SESSION_ID_MAX + 1];
 	struct th_str rest;
+	const struct th_found *row = find(m, th_str_of(w->uri), id, &rest);
 
-	if (!th_mcp_kit_named(th_str_of(w->uri), id, &rest))
+	if (!row)
 		return false;
-	w->listener = (struct th_listener){ .fn = on_note, .only_listens = true };
+	w->told = last_event(row);
+	w->look = (struct th_needs){ .server = w->server, .again = on_looked, .ctx = w };
+	w->end = on_end;
+	w->listener = (struct th_listener){ .fn = on_note, .look = on_look, .only_listens = true };
 	th_hub_listen(th_hub_get(w->server, id, w->user), &w->listener);
 	return true;
 }

@@ -393,13 +393,15 @@ void th_hubs_sweep(struct th_server *s)
 		}
 		walk_begin(h, &w);
 		while (!h->session && looks < TH_SERVE_LOOKS_MAX && (l = walk_next(&w))) {
-			if (!l->look)
+			if (!l->look || l->looked == s->hubs.round)
 				continue;
+			l->looked = s->hubs.round;
 			l->look(l);
 			looks++;
 		}
 		walk_end(h);
 	}
+	s->hubs.round += looks < TH_SERVE_LOOKS_MAX;
 }
 
 void th_hubs_ping(struct th_server *s)

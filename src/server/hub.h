@@ -30,6 +30,7 @@ struct th_listener {
 	/* A sign of life for who reads a stream, every TH_SERVE_PING_MS; may be NULL. */
 	void (*ping)(struct th_listener *l);
 	bool only_listens; /* does not keep the session from being given back */
+	uint64_t looked;   /* the round of looks that it had its turn in */
 	struct th_hub *hub;
 	struct th_listener *prev, *next;
 };
@@ -82,6 +83,7 @@ struct th_hubs {
 	struct th_hub *spare_first, *spare_last; /* the one that rests longest is first */
 	size_t spare_count;
 	struct th_deferred trim;
+	uint64_t round; /* of looks: over when all have had their turn */
 };
 
 void th_hubs_init(struct th_server *s);

@@ -117,6 +117,105 @@ class Named(WithNodes):
         call["requestState"] = "0" * 64 + asked["requestState"][64:]
         self.assertEqual(self.mcp(second, "tools/call", call, status=400, **headers).json()["error"]["code"], -32602)
 
+    def stream_of_mcp(self, node, session, method="GET", body=None):
+        """(connection, messages) of a channel, or of a call that is answered with a stream."""
+        connection = node.connect()
+        connection.request(method, "/mcp", body=body and json.dumps(body), headers=dict(
+            BOTH, Authorization="Bearer " + serving.TOKENS["alice"], **{"Content-Type": "application/json", "Mcp-Session-Id": session}))
+        response = connection.getresponse()
+        self.assertEqual((response.status, response.headers["Content-Type"]), (200, "text/event-stream"))
+        return connection, (data for _, _, data in serving.frames(response))
+
+    def session_of_mcp(self, node, capabilities=CAN_ASK, **more):
+        return self.mcp(node, "initialize", {"protocolVersion": "2025-11-25", "capabilities": capabilities,
+                                             "clientInfo": {"name": "t", "version": "1"}}, **more).headers["Mcp-Session-Id"]
+
+    def test_a_client_of_mcp_is_asked_by_another_node(self):
+        (self.agents / "asks.yaml").write_text("name: asks\nmodel: gpt-5.4\ntools: [shell]\nrules: [{tool: shell, decide: ask}]\n")
+        first, second = self.two([{"if": {"turns": {"max": 0}}, "parts": [shell("echo x >> made")]}, {"parts": say("Done.")}])
+        third = self.node("n3")
+        session, silent = self.session_of_mcp(first), self.session_of_mcp(first, {})
+        for round, way in enumerate((first, second, third), 1):
+            name = self.use(second, "run_agent", agent="asks", message="Go.")["structuredContent"]["session"]["session_id"]
+            self.assertEqual(self.owner("session_id = '%s'" % name), "n2")
+            quiet = self.use(way, "get_session", session=silent, session_id=name)["structuredContent"]
+            self.assertEqual(quiet["session"]["state"], "waiting")
+            call = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "get_session", "arguments": {"session_id": name}}}
+            connection, messages = self.stream_of_mcp(way, session, "POST", call)
+            asked = next(messages)
+            self.assertEqual(asked["method"], "elicitation/create", asked)
+            word = {"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept", "content": {"decision": "approve"}}}
+            sent = dict(BOTH, **{"Mcp-Session-Id": session})
+            # Only who was asked answers, in the session that he was asked in.
+            self.assertIn(way.call("POST", "/mcp", word, who="bob", headers=sent).status, (202, 404))
+            self.assertEqual(way.call("POST", "/mcp", word, headers=dict(BOTH, **{"Mcp-Session-Id": silent})).status, 202)
+            self.assertEqual(self.state(name), "waiting")
+            self.assertEqual(way.call("POST", "/mcp", word, headers=sent).status, 202)
+            done = list(messages)[-1]
+            connection.close()
+            self.assertEqual((done["id"], done["result"]["structuredContent"]["output"]), (7, "Done."), done)
+            self.assertEqual(self.made(), ["x\n"] * round)
+            # Said once more, it is of no use, and the session goes on.
+            self.assertEqual(way.call("POST", "/mcp", word, headers=sent).status, 202)
+            self.assertEqual(self.mcp(way, "ping", session=session).json()["result"], {})
+        self.assertEqual(self.epochs(), "1")
+        # A question of a node that is gone: nobody waits for its answer.
+        self.assertEqual(second.end(), 0)
+        self.assertEqual(first.call("POST", "/mcp", word, headers=sent).status, 202)
+        self.assertEqual(third.call("POST", "/mcp", word, headers=sent).status, 202)
+        self.assertEqual(self.mcp(third, "ping", session=session).json()["result"], {})
+
+    def test_a_client_of_mcp_hears_of_a_session_of_another_node(self):
+        first, second = self.two([{"parts": say("Four.")}])
+        third = self.node("n3")
+        name = self.use(second, "run_agent", message="Two and two?")["structuredContent"]["session"]["session_id"]
+        uri, session = "thole://sessions/" + name, self.session_of_mcp(first)
+        connection, told = self.stream_of_mcp(first, session)
+        self.assertEqual(self.mcp(first, "resources/subscribe", {"uri": uri}, session=session).json()["result"], {})
+        self.use(second, "message_session", session_id=name, message="Again?")
+        self.assertEqual(next(told)["params"], {"uri": uri})
+        connection.close()
+        # 2026-07-28: the request is the channel.
+        connection = first.connect()
+        listen = {"jsonrpc": "2.0", "id": 9, "method": "subscriptions/listen", "params": {"notifications": {"resourceSubscriptions": [uri]}, "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}}}
+        connection.request("POST", "/mcp", body=json.dumps(listen), headers=dict(BOTH, Authorization="Bearer " + serving.TOKENS["alice"], **{
+            "Content-Type": "application/json", "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "subscriptions/listen"}))
+        heard = (data for _, _, data in serving.frames(connection.getresponse()))
+        self.assertEqual(next(heard)["params"]["notifications"], {"resourceSubscriptions": [uri]})
+        self.use(second, "message_session", session_id=name, message="Again?")
+        self.assertEqual(next(heard)["params"]["uri"], uri)
+        connection.close()
+        # It goes to a third node, and the first hears of it as before.
+        self.assertEqual(second.end(), 0)
+        connection, told = self.stream_of_mcp(first, session)
+        self.use(third, "message_session", session_id=name, message="And again?")
+        self.assertEqual(self.owner("session_id = '%s'" % name), "n3")
+        self.assertEqual(next(told)["params"], {"uri": uri})
+        connection.close()
+        # What is deleted is told of, too.
+        connection, told = self.stream_of_mcp(first, session)
+        self.assertEqual(third.call("DELETE", "/api/sessions/" + name).status, 204)
+        self.assertEqual(next(told)["params"], {"uri": uri})
+        connection.close()
+
+    def test_more_than_are_looked_at_in_a_second(self):
+        """200 (limits.h) of those that listen are looked at in a second: the others have their turn in the next ones."""
+        first, second = self.two([{"parts": say("Four.")}])
+        name = self.use(second, "run_agent", message="Two and two?")["structuredContent"]["session"]["session_id"]
+        sessions = [self.session_of_mcp(first) for _ in range(4)]
+        channels = [self.stream_of_mcp(first, session) for session in sessions]
+        wanted = {"thole://sessions/%s/%d" % (name, i) for i in range(64)}
+        for session in sessions:
+            for uri in wanted:
+                self.mcp(first, "resources/subscribe", {"uri": uri}, session=session)
+        self.use(second, "message_session", session_id=name, message="Again?")
+        for connection, told in channels:
+            left = set(wanted)
+            while left:
+                left.discard(next(told)["params"]["uri"])
+            connection.close()
+
     # ---- A2A ----
 
     def a2a(self, node, method, params, **more):
