@@ -29,6 +29,24 @@ void th_response_free(struct th_response *p)
 	free(p);
 }
 
+static th_listener_fn on_note;
+
+struct th_response *th_response_find(struct th_server *s, const char *user, struct th_str name)
+{
+	char session[TH_UUID_TEXT_SIZE + 1];
+	struct th_hub *h = th_response_session_of(name, session) ? th_hub_find(s, session) : NULL;
+
+	if (!h || strcmp(h->user, user) != 0)
+		return NULL;
+	for (struct th_listener *l = h->first; l; l = l->next) {
+		struct th_response *p = TH_CONTAINER_OF(l, struct th_response, listener);
+
+		if (l->fn == on_note && !p->over && th_str_is(name, p->name))
+			return p;
+	}
+	return NULL;
+}
+
 /* Its reader does not read; GET has the response. */
 static void drop_reader(struct th_response *p)
 {

@@ -123,7 +123,8 @@ th_access_fn th_v1_responses_create, th_v1_responses_get, th_v1_responses_delete
     th_v1_conversations_create, th_v1_conversation_get, th_v1_conversation_update,
     th_v1_conversation_delete, th_v1_conversation_items, th_v1_conversation_items_add,
     th_v1_conversation_item, th_v1_conversation_item_delete, th_v1_model, th_v1_chat,
-    th_v1_messages_tokens, th_v1_messages, th_v1_responses_socket, th_v1_responses_compact;
+    th_v1_responses_steer, th_v1_messages_tokens, th_v1_messages, th_v1_responses_socket,
+    th_v1_responses_compact;
 
 extern const char th_models_doc[]; /* docs.c */
 

@@ -20,6 +20,8 @@ void th_response_gone(struct th_response *p); /* its client left; p is freed by 
 void th_response_listen(struct th_response *p, struct th_hub *h);
 void th_response_started(struct th_response *p);
 bool th_response_caught_up(struct th_response *p);
+/* One of this user's that is under way here, by its name; NULL: there is none. */
+struct th_response *th_response_find(struct th_server *s, const char *user, struct th_str name);
 
 /* ---- response_wire.c ---- */
 
@@ -33,7 +35,8 @@ struct th_response_fault;
 /* Says the input of a response.steer to it; on_steered is called when that is written, and on_over
  * before that where it is over first.  False: `fault` says why not. */
 bool th_response_steer(struct th_response *p, struct th_str body, struct th_response_fault *fault);
-void th_response_steered(struct th_response *p); /* a message was written */
+void th_response_steered(struct th_response *p);              /* a message was written */
+bool th_response_steer_late(struct th_response_fault *fault); /* false: it was over before */
 
 /* ---- response_make.c ---- */
 
@@ -143,6 +146,13 @@ bool th_item_name_parse(struct th_str name, struct th_item_name *ret);
 /* An item of a response of this user's, as JSON. */
 enum th_stored_result th_stored_item(struct th_needs *n, const char *user, struct th_str name,
 				     struct th_buf *out, struct thole_error *err);
+
+/* ---- response_place.c ---- */
+
+/* The newest session of what a request's text goes on from: a response, or a conversation.
+ * FAILED: of nothing that is there. */
+enum th_stored_result th_response_place(struct th_needs *n, const char *user, struct th_str body,
+					char session[static TH_SESSION_ID_MAX + 1]);
 
 /* ---- conversation.c ---- */
 

@@ -7,17 +7,46 @@
 #include "server/pass.h"
 #include "wire/sse.h"
 
-struct th_response_pass {
+#define CODE_SIZE 64 /* of an error's code */
+
+/* Something that is said to the response meanwhile. */
+struct steer {
+	struct steer *next;
+	struct th_response_pass *of;
 	struct th_pass *pass;
+	struct th_buf body, answer;
+};
+
+struct th_response_pass {
+	struct th_access *access;
+	struct th_pass *pass;
+	struct steer *steers;
+	size_t steer_count;
+	char name[TH_RESPONSE_NAME_MAX];
 	const struct th_response_pass_ops *ops;
 	void *ctx;
 	struct th_buf body, refusal, id; /* id: the stream's, as JSON */
 	struct th_sse events;
 	struct th_response_fault fault;
-	char code[64]; /* fault.code points there */
-	bool *freed;   /* set when it is, while its answer is read */
+	char code[CODE_SIZE]; /* fault.code points there */
+	bool *freed;          /* set when it is, while its answer is read */
 	bool failed;
+	bool ended, faulty; /* it is over when no steer is under way; with the fault */
 };
+
+static void steer_free(struct steer *s)
+{
+	struct steer **at = &s->of->steers;
+
+	while (*at != s)
+		at = &(*at)->next;
+	*at = s->next;
+	s->of->steer_count--;
+	th_pass_free(s->pass);
+	th_buf_deinit(&s->body);
+	th_buf_deinit(&s->answer);
+	free(s);
+}
 
 void th_response_pass_free(struct th_response_pass *p)
 {
@@ -25,6 +54,8 @@ void th_response_pass_free(struct th_response_pass *p)
 		return;
 	if (p->freed)
 		*p->freed = true;
+	while (p->steers)
+		steer_free(p->steers);
 	th_pass_free(p->pass);
 	th_sse_deinit(&p->events);
 	th_buf_deinit(&p->body);
@@ -35,6 +66,21 @@ void th_response_pass_free(struct th_response_pass *p)
 
 /* ---- the answer ---- */
 
+const char *th_response_pass_name(const struct th_response_pass *p)
+{
+	return p->name;
+}
+
+static void read_name(struct th_response_pass *p, struct th_str event)
+{
+	struct th_str name =
+	    th_json_raw_inside(th_json_raw_get(th_json_raw_get(event, "response"), "id"));
+
+	if (!p->name[0] && name.len < sizeof(p->name) &&
+	    th_str_is(th_json_raw_get(event, "type"), "\"response.created\""))
+		snprintf(p->name, sizeof(p->name), "%.*s", TH_FMT(name));
+}
+
 /* An event of a stream over HTTP names no lane. */
 static void tell(struct th_response_pass *p, struct th_str event)
 {
@@ -42,6 +88,7 @@ static void tell(struct th_response_pass *p, struct th_str event)
 
 	if (!th_json_raw_is_object(event))
 		return;
+	read_name(p, event);
 	if (p->id.len)
 		th_buf_printf(&json, "{\"stream_id\":%s,", p->id.ptr);
 	else
@@ -78,22 +125,29 @@ static void over(struct th_response_pass *p, bool here, const struct th_response
 	th_response_pass_free(p);
 }
 
-/* What it says in its answer. */
-static void refused(struct th_response_pass *p, int status)
+static void over_if_due(struct th_response_pass *p)
+{
+	if (p->ended && !p->steers)
+		over(p, false, p->faulty ? &p->fault : NULL);
+}
+
+/* What that node says in its answer; `code` lives as long as the fault. */
+static void read_refusal(struct th_str answer, int status, struct th_response_fault *ret,
+			 char code[static CODE_SIZE])
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	const struct th_json *error = NULL;
 	struct th_str text;
 
-	if (th_json_parse(th_buf_str(&p->refusal), &doc, NULL) == TH_OK)
+	if (th_json_parse(answer, &doc, NULL) == TH_OK)
 		error = th_json_get(th_json_root(doc), "error");
 	text = th_json_get_str(error, "message");
 	if (!text.len)
 		text = TH_STR("the node that has the session refused the message");
-	(void)th_response_fault(&p->fault, status ? status : 502, NULL, "%.*s", TH_FMT(text));
-	snprintf(p->code, sizeof(p->code), "%.*s", TH_FMT(th_json_get_str(error, "code")));
-	if (p->code[0])
-		p->fault.code = p->code;
+	(void)th_response_fault(ret, status ? status : 502, NULL, "%.*s", TH_FMT(text));
+	snprintf(code, CODE_SIZE, "%.*s", TH_FMT(th_json_get_str(error, "code")));
+	if (code[0])
+		ret->code = code;
 }
 
 static void on_end(void *ctx, enum th_pass_end end, int status, const char *why)
@@ -102,21 +156,97 @@ static void on_end(void *ctx, enum th_pass_end end, int status, const char *why)
 
 	p->pass = NULL;
 	if (end == TH_PASS_HERE) {
-		over(p, true, NULL);
+		over(p, true, NULL); /* nothing was told, so nothing can be said to it */
 		return;
 	}
+	p->ended = true;
+	p->faulty = end == TH_PASS_LOST || p->failed || status != 200;
 	if (end == TH_PASS_LOST)
 		(void)th_response_fault(&p->fault, 502, "other_node", "%s", why);
 	else if (p->failed)
 		(void)th_response_fault(&p->fault, 502, "other_node",
 					"an event of the other node is too long");
 	else if (status != 200)
-		refused(p, status);
-	else {
-		over(p, false, NULL);
+		read_refusal(th_buf_str(&p->refusal), status, &p->fault, p->code);
+	over_if_due(p);
+}
+
+/* ---- what is said to it meanwhile ---- */
+
+static void on_steer_data(void *ctx, int status, struct th_str bytes)
+{
+	struct steer *s = ctx;
+
+	(void)status;
+	th_buf_add(&s->answer, th_str_sub(bytes, 0, s->answer.max - s->answer.len));
+}
+
+static void on_steer_end(void *ctx, enum th_pass_end end, int status, const char *why)
+{
+	struct steer *s = ctx;
+	struct th_response_pass *p = s->of;
+	struct th_response_fault fault;
+	char code[CODE_SIZE];
+	bool freed = false, *outer = p->freed;
+
+	s->pass = NULL;
+	if (end == TH_PASS_LOST)
+		(void)th_response_fault(&fault, 502, "other_node", "%s", why);
+	else if (end == TH_PASS_HERE)
+		(void)th_response_fault(&fault, 400, "response_not_active",
+					"the node that had the response has it no more");
+	else if (status != 200)
+		read_refusal(th_buf_str(&s->answer), status, &fault, code);
+	steer_free(s);
+	p->freed = &freed; /* by whom it is told, when the socket's peer turns out to be gone */
+	p->ops->steered(p->ctx, p->name, end == TH_PASS_WHOLE && status == 200 ? NULL : &fault);
+	if (freed) {
+		if (outer)
+			*outer = true;
 		return;
 	}
-	over(p, false, &p->fault);
+	p->freed = outer;
+	over_if_due(p);
+}
+
+bool th_response_pass_steer(struct th_response_pass *p, struct th_str message,
+			    struct th_response_fault *fault)
+{
+	char session[TH_UUID_TEXT_SIZE + 1], path[TH_RESPONSE_NAME_MAX + 40];
+	struct th_pass_request to = { .session = session,
+				      .method = "POST",
+				      .path = path,
+				      .data = on_steer_data,
+				      .end = on_steer_end };
+	struct thole_error err = { .code = THOLE_ENOENT };
+	struct steer *s;
+
+	if (p->ended)
+		return th_response_steer_late(fault);
+	if (p->steer_count == TH_SERVE_STEERS_MAX)
+		return th_response_fault(fault, 429, "too_many_pending_steers",
+					 "%d of them wait until they are written",
+					 TH_SERVE_STEERS_MAX);
+	if (!th_response_session_of(th_str_of(p->name), session))
+		return th_response_fault(fault, 400, "response_not_found",
+					 "the response has no name yet");
+	snprintf(path, sizeof(path), "/v1/responses/%s/steer", p->name);
+	s = th_alloc(sizeof(*s));
+	*s = (struct steer){ .of = p, .next = p->steers };
+	th_buf_init(&s->body, TH_REQUEST_MAX);
+	th_buf_init(&s->answer, 64 * TH_KIB);
+	p->steers = s;
+	p->steer_count++;
+	th_buf_add(&s->body, message);
+	to.body = th_buf_str(&s->body);
+	to.ctx = s;
+	if (th_buf_check(&s->body, "the message", NULL) == TH_OK &&
+	    th_pass_start(p->access, &to, &s->pass, &err) == 0 && s->pass)
+		return true;
+	steer_free(s);
+	return th_response_fault(
+	    fault, th_status_of(err.code), "response_not_active", "%s",
+	    err.code == THOLE_ENOENT ? "the node that had the response has it no more" : err.text);
 }
 
 /* ---- the request ---- */
@@ -163,7 +293,7 @@ struct th_response_pass *th_response_pass_start(struct th_access *a, const char 
 				      .ctx = p };
 	struct thole_error err;
 
-	*p = (struct th_response_pass){ .ops = ops, .ctx = ctx };
+	*p = (struct th_response_pass){ .access = a, .ops = ops, .ctx = ctx };
 	th_buf_init(&p->body, TH_REQUEST_MAX);
 	th_buf_init(&p->refusal, 64 * TH_KIB);
 	th_buf_init(&p->id, TH_KIB);

@@ -83,8 +83,15 @@ bool th_response_steer(struct th_response *p, struct th_str body, struct th_resp
 
 void th_response_steered(struct th_response *p)
 {
-	if (!p->steers || !p->on_steered)
+	if (!p->steers)
 		return;
 	p->steers--;
-	p->on_steered(p);
+	if (p->on_steered)
+		p->on_steered(p);
+}
+
+bool th_response_steer_late(struct th_response_fault *fault)
+{
+	return th_response_fault(fault, 400, "response_already_completed",
+				 "the response was over before it was said to it");
 }

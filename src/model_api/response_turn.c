@@ -37,8 +37,7 @@ static void on_over(struct th_response *p)
 	if (s->gone)
 		return;
 	th_lanes_enter(s);
-	(void)th_response_fault(&late, 400, "response_already_completed",
-				"the response was over before it was said to it");
+	(void)th_response_steer_late(&late);
 	for (; p->steers; p->steers--)
 		th_lanes_tell_steer(s, l->id, th_str_of(p->name), &late);
 	th_lanes_end_if_due(s);
@@ -127,6 +126,16 @@ static void on_passed_event(void *ctx, struct th_str json)
 	th_lanes_leave(s);
 }
 
+static void on_passed_steer(void *ctx, const char *name, const struct th_response_fault *why)
+{
+	struct th_lane *l = ctx;
+	struct th_lanes *s = l->wire;
+
+	th_lanes_enter(s);
+	th_lanes_tell_steer(s, l->id, th_str_of(name), why);
+	th_lanes_leave(s);
+}
+
 static void on_passed_over(void *ctx, bool here, const struct th_response_fault *fault)
 {
 	struct th_lane *l = ctx;
@@ -153,15 +162,11 @@ static void on_passed_over(void *ctx, bool here, const struct th_response_fault 
 }
 
 /* Takes the message over where another node may have the session that it goes on from. */
-static bool passes(struct th_lane *l, struct th_str before, char *body)
+static bool passes(struct th_lane *l, const char *session, char *body)
 {
-	static const struct th_response_pass_ops ops = { on_passed_event, on_passed_over };
-	char session[TH_UUID_TEXT_SIZE + 1];
-	bool here = l->here;
+	static const struct th_response_pass_ops ops = { on_passed_event, on_passed_over,
+							 on_passed_steer };
 
-	l->here = false;
-	if (here || !th_response_session_of(before, session))
-		return false;
 	l->passed =
 	    th_response_pass_start(l->wire->access, session, th_str_of(body), l->id, &ops, l);
 	if (l->passed)
@@ -169,26 +174,66 @@ static bool passes(struct th_lane *l, struct th_str before, char *body)
 	return l->passed != NULL;
 }
 
+/* Of the message of which a response is to be made.  False: something is to be read first. */
+static bool make_here(struct th_lanes *s)
+{
+	struct th_buf before TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_lane_making *m = &s->making;
+	struct thole_error err = { 0 };
+
+	s->access->again = make_again;
+	th_response_before(th_str_of(m->body), &before);
+	if (before.len && th_stored_load_start(s->server, s->access->user, th_buf_str(&before),
+					       &m->before, on_before, s, &m->load, &err) == 0)
+		return false;
+	m->lost = err;
+	return make(s);
+}
+
+/* The session that it goes on from may be another node's, which makes it then.  False: something
+ * is to be read first. */
+static bool find_place(struct th_lanes *s)
+{
+	struct th_lane_making *m = &s->making;
+	char session[TH_SESSION_ID_MAX + 1];
+	enum th_stored_result look =
+	    th_response_place(&s->access->needs, s->access->user, th_str_of(m->body), session);
+
+	if (look == TH_STORED_PENDING)
+		return false;
+	if (look != TH_STORED_FOUND || !passes(m->lane, session, m->body))
+		return make_here(s);
+	th_needs_forget(&s->access->needs);
+	*m = (struct th_lane_making){ 0 };
+	return true;
+}
+
+static void find_place_again(struct th_access *a)
+{
+	struct th_lanes *s = a->ctx;
+
+	th_lanes_enter(s);
+	if (find_place(s)) {
+		th_lanes_end_if_due(s);
+		th_lanes_next(s);
+	}
+	th_lanes_leave(s);
+}
+
 /* Takes the message over. */
 static void begin(struct th_lane *l, char *body)
 {
 	struct th_buf before TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_lanes *s = l->wire;
-	struct th_lane_making *m = &s->making;
-	struct thole_error err = { 0 };
+	bool here = l->here || !s->server->fleet;
 
 	th_response_before(th_str_of(body), &before);
-	if (!th_lane_whose_last(s, th_buf_str(&before)) && passes(l, th_buf_str(&before), body))
-		return;
-	*m = (struct th_lane_making){ .lane = l,
-				      .body = body,
-				      .own = th_lane_whose_last(s, th_buf_str(&before)) };
-	s->access->again = make_again;
-	if (before.len && th_stored_load_start(s->server, s->access->user, th_buf_str(&before),
-					       &m->before, on_before, s, &m->load, &err) == 0)
-		return;
-	m->lost = err;
-	(void)make(s);
+	s->making = (struct th_lane_making){ .lane = l,
+					     .body = body,
+					     .own = th_lane_whose_last(s, th_buf_str(&before)) };
+	l->here = false;
+	s->access->again = find_place_again;
+	(void)(here || s->making.own ? make_here(s) : find_place(s));
 }
 
 void th_lanes_next(struct th_lanes *s)
@@ -204,23 +249,34 @@ void th_lanes_next(struct th_lanes *s)
 
 /* ---- said to one that is under way ---- */
 
+static bool works_at(const struct th_lane *l, struct th_str response)
+{
+	return response.len &&
+	       ((l->now && th_str_is(response, l->now->name)) ||
+		(l->passed && th_str_is(response, th_response_pass_name(l->passed))));
+}
+
 void th_lanes_steer(struct th_lanes *s, const char *id, struct th_str text)
 {
 	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_response_fault fault;
 	struct th_lane *l = s->first;
+	bool said = false;
 
 	th_response_before(text, &name);
-	while (l && !(l->now && name.len && th_str_is(th_buf_str(&name), l->now->name)))
+	while (l && !works_at(l, th_buf_str(&name)))
 		l = l->next;
-	if (l ? th_response_steer(l->now, text, &fault)
-	      : th_response_fault(&fault, 400,
-				  th_lane_whose_last(s, th_buf_str(&name))
-				      ? "response_already_completed"
-				      : "response_not_found",
-				  name.len ? "no response %.*s is under way on this connection"
-					   : "previous_response_id is missing%.*s",
-				  (int)TH_MIN(name.len, (size_t)80), name.len ? name.ptr : ""))
-		return;
-	th_lanes_tell_steer(s, l ? l->id : id, th_buf_str(&name), &fault);
+	if (l)
+		said = l->passed ? th_response_pass_steer(l->passed, text, &fault)
+				 : th_response_steer(l->now, text, &fault);
+	else
+		(void)th_response_fault(
+		    &fault, 400,
+		    th_lane_whose_last(s, th_buf_str(&name)) ? "response_already_completed"
+							     : "response_not_found",
+		    name.len ? "no response %.*s is under way on this connection"
+			     : "previous_response_id is missing%.*s",
+		    (int)TH_MIN(name.len, (size_t)80), name.len ? name.ptr : "");
+	if (!said)
+		th_lanes_tell_steer(s, l ? l->id : id, th_buf_str(&name), &fault);
 }

@@ -17,6 +17,7 @@ static const struct th_route routes[] = {
 	{ "GET", "/v1/responses/{id}", TH_SCOPE_READ, th_v1_responses_get, 0, NULL, "a response; stream, starting_after", NULL },
 	{ "DELETE", "/v1/responses/{id}", TH_SCOPE_RUN, th_v1_responses_delete, 0, NULL, "deletes it, and its session where it is all of that", NULL },
 	{ "POST", "/v1/responses/{id}/cancel", TH_SCOPE_RUN, th_v1_responses_cancel, SMALL, NULL, "stops one that runs in the background", NULL },
+	{ "POST", "/v1/responses/{id}/steer", TH_SCOPE_RUN, th_v1_responses_steer, TH_HTTP1_BODY_MAX, NULL, "says something to one that is under way and is no WebSocket's: input", NULL },
 	{ "GET", "/v1/responses/{id}/input_items", TH_SCOPE_READ, th_v1_responses_items, 0, NULL, "what it was asked with: limit, order, after", NULL },
 	{ "POST", "/v1/conversations", TH_SCOPE_RUN, th_v1_conversations_create, TH_HTTP1_BODY_MAX, NULL, "begins a conversation: items, metadata", NULL },
 	{ "GET", "/v1/conversations/{id}", TH_SCOPE_READ, th_v1_conversation_get, 0, NULL, "one conversation", NULL },
@@ -43,22 +44,6 @@ static bool conversation_of(struct th_access *a, struct th_str name, bool first,
 	       th_session_name(th_str_of(first ? p.first : p.head), ret);
 }
 
-/* Of the response or the conversation that a request goes on from. */
-static bool named_by_body(struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1])
-{
-	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
-	struct th_str body = th_http_body(a->request);
-	struct th_str conversation = th_json_raw_get(body, "conversation");
-
-	th_response_before(body, &name);
-	if (name.len)
-		return th_response_session_of(th_buf_str(&name), ret);
-	if (th_json_raw_is_object(conversation))
-		conversation = th_json_raw_get(conversation, "id");
-	return th_json_unescape(conversation, &name) && !name.failed &&
-	       conversation_of(a, th_buf_str(&name), false, ret);
-}
-
 static bool session_of(struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1])
 {
 	struct th_str path = th_str_of(a->route->path), name = th_str_of(a->args[0]);
@@ -68,7 +53,8 @@ static bool session_of(struct th_access *a, char ret[static TH_SESSION_ID_MAX + 
 	if (th_str_starts(path, TH_STR("/v1/responses/{id}")))
 		return th_response_session_of(name, ret);
 	if (th_str_is(path, "/v1/responses"))
-		return named_by_body(a, ret);
+		return th_response_place(&a->needs, a->user, th_http_body(a->request), ret) ==
+		       TH_STORED_FOUND;
 	if (one && strcmp(a->route->method, "GET") == 0)
 		return false; /* it is read out of the store */
 	return th_str_starts(path, TH_STR("/v1/conversations/{id}")) &&

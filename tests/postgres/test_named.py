@@ -313,6 +313,67 @@ class Named(WithNodes):
         self.assertEqual(ended()["response"]["status"], "completed")
         self.assertEqual(self.postgres.sql("SELECT DISTINCT epoch > 1 FROM thole.sessions WHERE agent_type = 'slow'"), "t")
 
+    def test_a_conversation_on_a_socket(self):
+        first, second = self.two([{"parts": say("Four.")}])
+        conversation = first.good("POST", "/v1/conversations", {})["id"]
+        first.good("POST", "/v1/responses", {"model": "worker", "input": "Two and two?", "conversation": conversation})
+        wire = websocket.Socket(second.port, "/v1/responses", serving.TOKENS["alice"])
+        self.addCleanup(wire.close)
+
+        def ask(named, **more):
+            wire.send({"type": "response.create", "model": "worker", "input": "Again?", "conversation": named, "stream_id": "a", **more})
+            return wire.until(lambda m: m["type"] in ("response.completed", "error"))
+
+        before = self.forwarded(second)
+        for named in (conversation, {"id": conversation}):
+            done = ask(named)
+            self.assertEqual((done["stream_id"], done["response"]["conversation"]["id"]), ("a", conversation), done)
+            self.assertEqual(done["response"]["output"][-1]["content"][0]["text"], "Four.")
+        self.assertEqual((self.forwarded(second) - before, self.epochs()), (2, "1"))
+        self.assertEqual(len(first.good("GET", "/v1/conversations/%s/items" % conversation)["data"]), 6)
+        # What nobody has is this node's to refuse, and one of its own goes on here.
+        self.assertEqual((ask("conv_" + uuid.uuid4().hex)["error"]["code"], ask(7)["type"]), ("conversation_not_found", "error"))
+        mine = second.good("POST", "/v1/conversations", {})["id"]
+        self.assertEqual((ask(mine)["response"]["conversation"]["id"], self.forwarded(second) - before), (mine, 2))
+        # The node is gone, and the conversation goes on here.
+        self.assertEqual(first.end(), 0)
+        self.assertEqual(ask(conversation)["response"]["conversation"]["id"], conversation)
+
+    def test_something_is_said_on_a_socket(self):
+        """To a response of another node that is under way, as to one of this node."""
+        waits = "until [ -e go ]; do sleep 0.05; done"
+        first, second = self.two([{"if": {"turns": {"max": 0}}, "parts": say("Four.")}, {"if": {"turns": {"max": 1}}, "parts": [shell(waits)]},
+                                  {"parts": say("Done.")}])
+        one = first.good("POST", "/v1/responses", {"model": "worker", "input": "Two?"})["id"]
+        session = str(uuid.UUID(one.split("_")[1]))
+        wire = websocket.Socket(second.port, "/v1/responses", serving.TOKENS["alice"])
+        self.addCleanup(wire.close)
+
+        def steer(response, said):
+            wire.send({"type": "response.steer", "previous_response_id": response, "input": said, "stream_id": "b"})
+            return wire.until(lambda m: m["type"].startswith("response.steer."))
+
+        wire.send({"type": "response.create", "model": "worker", "input": "More.", "previous_response_id": one, "stream_id": "a"})
+        two = wire.until(lambda m: m["type"] == "response.created")["response"]["id"]
+        log = lambda kind: [e["data"] for e in first.good("GET", "/api/sessions/%s/events" % session)["events"] if e["kind"] == kind]
+        self.wait_for(lambda: log("intent"))
+        refused = steer(two, "")
+        self.assertEqual((refused["type"], refused["error"]["code"], refused["stream_id"]), ("response.steer.failed", "invalid_input", "a"), refused)
+        for said in ("Stop at three.", "Or at four."):
+            self.assertEqual(steer(two, said), {"type": "response.steer.accepted", "stream_id": "a", "previous_response_id": two})
+        # The same as a request, of any client of the same user, at any node.
+        path = "/v1/responses/%s/steer" % two
+        self.assertEqual(second.good("POST", path, {"input": "Or at five."}), {"type": "response.steer.accepted", "previous_response_id": two})
+        self.assertEqual(first.good("POST", path, {"input": []}, 400)["error"]["code"], "invalid_input")
+        for node in (first, second):
+            self.assertEqual(node.call("POST", path, {"input": "x"}, who="bob").status, 404)
+        (self.work / session / "go").write_text("")
+        done = wire.until(lambda m: m["type"] == "response.completed")
+        self.assertEqual((done["response"]["id"], done["response"]["output"][-1]["content"][0]["text"]), (two, "Done."))
+        self.assertEqual([m["content"] for m in log("message")], ["Stop at three.", "Or at four.", "Or at five."])
+        self.assertEqual(steer(two, "x")["error"]["code"], "response_not_found")
+        self.assertEqual(second.good("POST", path, {"input": "x"}, 404)["error"]["code"], "response_not_found")
+
     def test_a_socket_that_ends_meanwhile(self):
         """Either end of what is passed on: who asked leaves, and then the node that was asked dies."""
         waits = "until [ -e go ]; do sleep 0.05; done"
