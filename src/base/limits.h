@@ -673,6 +673,7 @@
 #define TH_WEBHOOK_SLACK_MS INT64_C(60000) /* from an event's time until it is durable, at most */
 /* Hooks that clients asked for, each of one session (server/webhooks.h). */
 #define TH_CLIENT_HOOKS_MAX 1024              /* of one server */
+#define TH_CLIENT_HOOK_LOOKS_MAX 50           /* whose sessions may be elsewhere, in a second */
 #define TH_CLIENT_HOOKS_USER_MAX 128          /* of one user */
 #define TH_CLIENT_HOOK_SIZE_MAX (16 * TH_KIB) /* of one, as its file has it */
 #define TH_CLIENT_HOOK_DONE_MAX 64            /* that the file remembers as taken, of one */

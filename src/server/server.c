@@ -76,6 +76,7 @@ static void on_sweep(void *ctx)
 	th_revoke_sweep(s);
 	th_fleet_sweep(s->fleet);
 	th_webhooks_sweep(s->webhooks);
+	th_client_hooks_look(s->webhooks);
 	for (size_t i = 0; s->services[i]; i++)
 		if (s->services[i]->sweep)
 			s->services[i]->sweep(s);

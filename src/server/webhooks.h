@@ -65,6 +65,9 @@ struct th_webhook *th_client_hook_next(struct th_webhooks *w, struct th_webhook 
 				       const char *service, const char *user, struct th_str prefix);
 const struct th_client_hook *th_client_hook_of(const struct th_webhook *h);
 void th_client_hook_drop(struct th_webhook *h); /* it is told nothing any more */
+/* About once a second: in a fleet, what other nodes have added to their sessions
+ * (webhooks_look.c). */
+void th_client_hooks_look(struct th_webhooks *w);
 /* The session is deleted. */
 void th_client_hooks_forget(struct th_webhooks *w, const char *session);
 
@@ -143,8 +146,10 @@ struct th_webhook {
 	struct th_buf client_text;     /* what that borrows */
 	uint64_t scanned_ms;           /* the loop's time when they were; 0: never */
 	bool known, off;
-	bool ending; /* of a client: the last that it is told waits */
-	bool unread; /* the last row could not be read, as the journal says */
+	bool ending;       /* of a client: the last that it is told waits */
+	uint64_t read_seq; /* of a client: its log was read up to this event; 0: not yet */
+	uint64_t looked;   /* of a client: the round of looks that it had its turn in */
+	bool unread;       /* the last row could not be read, as the journal says */
 };
 
 struct th_webhooks {
@@ -153,6 +158,7 @@ struct th_webhooks {
 	struct th_fetcher *any, *guarded; /* guarded: to public addresses alone */
 	struct th_buf path;
 	uint64_t sent, failed;
+	uint64_t round; /* of looks at clients' sessions: over when all have had their turn */
 	bool dirty, closing, blocked;
 };
 

@@ -19,6 +19,8 @@ struct th_webhook_scan {
 	bool waits; /* the next page is being read */
 	struct th_needs needs;
 	bool failed; /* not all could be read now: it is read again */
+	bool idle;   /* nothing was read, since nothing is new */
+	uint64_t to; /* of a client's hook: the log's last event; 0: it is not known */
 	struct thole_reading *reading;
 	const struct th_json *row;                  /* of the session that is read */
 	struct th_webhook_item *first, **first_end; /* of that session */
@@ -79,6 +81,8 @@ static void on_read(void *ctx, int code, const struct thole_error *err)
 	s->reading = NULL;
 	if (code == 1) /* a client's task is over there */
 		code = 0;
+	if (code)
+		s->to = 0;
 	if (th_code_passes(code))
 		s->failed = true;
 	else if (code) /* it is damaged, or gone */
@@ -174,6 +178,15 @@ static bool read_log(struct th_webhook_scan *s, struct th_str session, uint64_t 
 	return false;
 }
 
+static uint64_t last_event(struct th_str row)
+{
+	int64_t number;
+
+	return th_str_i64(th_json_raw_get(row, "head_seq"), &number) && number > 0
+		   ? (uint64_t)number
+		   : 0;
+}
+
 /* The one session of a client's hook.  False: it is read already, or is not to be had. */
 static bool read_clients(struct th_webhook_scan *s)
 {
@@ -190,9 +203,14 @@ static bool read_clients(struct th_webhook_scan *s)
 	if (!row)
 		return false;
 	s->last = true;
-	if (!row->err && read_log(s, c->session, c->after + 1))
+	s->to = row->err ? 0 : last_event(row->text);
+	s->idle = s->to && s->to <= s->h->read_seq;
+	if (s->idle)
+		return false;
+	if (!row->err && read_log(s, c->session, TH_MAX(c->after, s->h->read_seq) + 1))
 		return true;
-	s->failed |= row->err && th_code_passes(row->err->code);
+	s->to = 0;
+	s->failed |= !row->err || th_code_passes(row->err->code);
 	if (!s->failed)
 		th_client_hook_drop(s->h); /* it is deleted, or cannot be read */
 	return false;
@@ -212,7 +230,9 @@ static void go_on(void *ctx)
 		return;
 	if (s->failed) /* the sweep reads them again, from the same time on */
 		s->h->skipped_ms = TH_MAX(s->h->since_ms, (int64_t)1);
-	s->h->all->dirty = true;
+	if (!s->h->skipped_ms)
+		s->h->read_seq = TH_MAX(s->h->read_seq, s->to);
+	s->h->all->dirty |= !s->idle;
 	s->h->scanned_ms = th_loop_now_ms(server->loop);
 	th_webhook_scan_cancel(s->h);
 }

@@ -15,6 +15,7 @@ import serving
 import websocket
 from nodes import WithNodes
 from on_postgres import say, shell
+from test_a2a_ways import Told
 from test_mcp import BOTH
 from test_openhands_api import AGENT
 
@@ -243,6 +244,45 @@ class Named(WithNodes):
         connection.close()
         self.assertEqual(parts[-1]["statusUpdate"]["status"]["state"], "TASK_STATE_COMPLETED", parts)
         self.assertEqual((self.epochs(), self.made(), self.forwarded(second)), ("1", ["x\n"], 3))
+
+    def test_a_hook_of_a2a_is_told_of_what_happens_elsewhere(self):
+        """By the node that was asked for it, as long as it lives, and when it is there again."""
+        (self.agents / "worker.yaml").write_text("name: worker\nmodel: gpt-5.4\ntools: [shell]\nrules: [{tool: shell, decide: ask}]\n")
+        self.serve_rules([{"if": {"turns": {"max": 0}}, "parts": [shell("echo x >> made")]}, {"parts": say("Done.")}])
+        told = Told()
+        self.addCleanup(told.stop)
+
+        def node(name):
+            return self.node(name, env={"XDG_STATE_HOME": str(self.folder / name / "state")}, serve={"client_hooks_private": True})
+
+        first, second = node("n1"), node("n2")
+        tasks = [self.a2a(second, "SendMessage", self.says({"text": "Go."}))["task"]["id"] for _ in range(3)]
+        self.assertEqual(second.end(), 0)
+        for task in tasks[:2]:
+            self.a2a(first, "CreateTaskPushNotificationConfig", {"taskId": task, "url": told.url})
+        third = node("n3")
+
+        def finish(task):
+            done = self.a2a(third, "SendMessage", self.says({"data": {"decision": "approve"}}, taskId=task))["task"]
+            self.assertEqual(done["status"]["state"], "TASK_STATE_COMPLETED")
+
+        def heard(task):
+            said = told.next()[1]["task"]
+            self.assertEqual((said["id"], said["status"]["state"]), (task, "TASK_STATE_COMPLETED"))
+
+        finish(tasks[0])
+        heard(tasks[0])
+        # More than are looked after in a second (50, limits.h): the others have their turn in the next one.
+        for number in range(60):
+            self.a2a(first, "CreateTaskPushNotificationConfig", {"taskId": tasks[2], "id": str(number), "url": told.url})
+        finish(tasks[2])
+        for _ in range(60):
+            heard(tasks[2])
+        first.end(signal.SIGKILL)
+        finish(tasks[1])
+        node("n1")
+        heard(tasks[1])
+        self.assertEqual(self.postgres.sql("SELECT DISTINCT node FROM thole.sessions JOIN thole.owners USING (owner)"), "n3")
 
     # ---- /v1 ----
 
