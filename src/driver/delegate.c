@@ -296,7 +296,7 @@ static enum th_code create(struct th_live *l, const struct th_call *c, struct th
 	struct th_session_config session_config = session_config_of(l, g, task);
 	struct th_observer observer = no_observer;
 	const struct th_session_config *begins;
-	struct th_ev_session_created created = { .workspace = l->team_config.agent->workspace,
+	struct th_ev_session_created created = { .workspace = l->fold.workspace,
 						 .user = th_str_of(l->user) };
 	struct th_buf metadata = TH_BUF_INIT(METADATA_MAX);
 	struct th_handle h;

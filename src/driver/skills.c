@@ -85,8 +85,7 @@ static void touch(struct th_live *l, struct th_str path)
 static void touch_all(struct th_live *l, const struct th_json *v, bool is_path)
 {
 	struct th_json_iter it = th_json_iter(v);
-	struct th_str path =
-	    is_path ? in_workspace(th_json_str(v), l->speaking->workspace) : TH_STR("");
+	struct th_str path = is_path ? in_workspace(th_json_str(v), l->fold.workspace) : TH_STR("");
 
 	if (path.len)
 		touch(l, path);

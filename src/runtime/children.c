@@ -26,6 +26,7 @@ void th_world_child_opened(void *ctx, struct th_ticket parent, struct th_ticket 
 	s->parent = p;
 	s->id = th_arena_str(&s->memory, session_id);
 	s->setup = th_runtime_setup_share(p->setup);
+	s->workspace = p->workspace;
 	s->stored = true;
 	s->row.session_id = s->id;
 	s->row.epoch = epoch;

@@ -38,7 +38,7 @@ static struct th_executor_options executor_options(const struct th_runtime_sessi
 		.session = s->id,
 		.scope = th_buf_str(&rt->scope),
 		.epoch = epoch,
-		.workspace = a->workspace,
+		.workspace = s->workspace,
 		.net_host = th_net_kind_of(a->net) == TH_NET_HOST,
 		.net = th_net_kind_of(a->net) == TH_NET_LIST ? a->net : TH_STR(""),
 		.environment = a->environment.list,

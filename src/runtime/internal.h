@@ -35,7 +35,7 @@ struct th_runtime_setup {
 	bool shared;            /* it is in the runtime's table */
 	bool checked;           /* as a new session's is; a stored one may be older than a check */
 	struct th_arena memory; /* agents, tools, strings */
-	struct th_agent agent;  /* who begins */
+	struct th_agent agent;  /* who begins; without a workspace, which is the session's */
 	struct th_session_config config; /* but for the size of a screen that is opened later */
 	struct th_script_code script;    /* of the agent; config.callbacks points into it */
 	struct th_tool_row computer;     /* of this process, where computer.local is set */
@@ -59,7 +59,7 @@ struct th_runtime_session {
 	struct th_arena memory;            /* strings; what it was begun with */
 	struct th_runtime_setup *setup;    /* NULL: its first event was not read yet */
 	struct th_size screen;             /* of the computer that was opened for it */
-	struct th_str id, user, metadata;
+	struct th_str id, user, metadata, workspace;
 	struct th_session_row row; /* of a stored session */
 	bool stored;
 	bool over;               /* of one with a parent: it is to be closed */
@@ -199,13 +199,11 @@ void th_runtime_executor_ended(struct th_runtime *rt, struct th_str session);
 /* setup.c */
 /* Of a new session's agent, which is copied, or of a stored session's first event.  `start` (may be
  * NULL) has what a program gives.  Everything that can be wrong before anything is started. */
-TH_NODISCARD enum th_code th_runtime_setup_new(struct th_runtime *rt, const struct th_start *start,
-					       struct th_runtime_setup **ret, struct th_err *err);
-TH_NODISCARD enum th_code th_runtime_setup_stored(struct th_runtime *rt,
+TH_NODISCARD enum th_code th_runtime_setup_new(struct th_runtime_session *s,
+					       const struct th_start *start, struct th_err *err);
+TH_NODISCARD enum th_code th_runtime_setup_stored(struct th_runtime_session *s,
 						  const struct th_event *first,
-						  const struct th_start *start,
-						  struct th_runtime_setup **ret,
-						  struct th_err *err);
+						  const struct th_start *start, struct th_err *err);
 struct th_runtime_setup *th_runtime_setup_share(struct th_runtime_setup *u);
 /* Its session has it no more; NULL is fine. */
 void th_runtime_setup_drop(struct th_runtime *rt, struct th_runtime_setup *u);

@@ -161,7 +161,7 @@ static struct th_runtime_mcp *mcp_of(struct th_runtime_session *s)
 		s->mcp->env = (struct th_tool_env){
 			.loop = s->rt->loop,
 			.workspace_fd = -1,
-			.workspace = s->setup->agent.workspace,
+			.workspace = s->workspace,
 			.command_ms_max = s->setup->agent.limits
 					      ? s->setup->agent.limits->command_seconds * 1000
 					      : 0,

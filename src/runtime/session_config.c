@@ -149,8 +149,6 @@ static enum th_code config_member(struct th_runtime *rt, struct th_runtime_setup
 		agent->model = u->agent.model;
 	if (!agent->base_url.len)
 		agent->base_url = u->agent.base_url;
-	if (!agent->workspace.len)
-		agent->workspace = u->agent.workspace;
 	agent->environment = u->agent.environment;
 	agent->net = u->agent.net;
 	agent->net_ask = u->agent.net_ask;

@@ -99,7 +99,7 @@ static enum th_code fit_stored(void *ctx, const struct th_event *first,
 	enum th_code code;
 
 	if (!s->setup) {
-		code = th_runtime_setup_stored(s->rt, first, s->start, &s->setup, err);
+		code = th_runtime_setup_stored(s, first, s->start, err);
 		if (code)
 			return code;
 		if (opens_computer(s)) {
@@ -124,7 +124,7 @@ static enum th_code with_driver(struct th_runtime_session *s, struct th_err *err
 		return th_runtime_open_begin(s, fit_stored, opened, err);
 	config = config_of(s);
 	created.model = s->setup->agent.model;
-	created.workspace = s->setup->agent.workspace;
+	created.workspace = s->workspace;
 	if (s->stored)
 		code = th_driver_open(rt->driver, &s->row, &config, &s->observer, &s->handle, err);
 	else
@@ -292,7 +292,7 @@ static enum th_code on_first_event(void *ctx, const struct th_event *first,
 	struct first_event *f = ctx;
 
 	(void)digest;
-	return th_runtime_setup_stored(f->session->rt, first, f->start, &f->session->setup, err);
+	return th_runtime_setup_stored(f->session, first, f->start, err);
 }
 
 static enum th_code setup_stored(struct th_runtime_session *s, const struct th_start *start,
@@ -360,7 +360,7 @@ static enum th_code take(struct th_runtime_session *s, const struct th_start *st
 	}
 	s->user = th_arena_str(&s->memory, start->user);
 	s->metadata = th_arena_str(&s->memory, start->metadata);
-	return th_runtime_setup_new(s->rt, start, &s->setup, err);
+	return th_runtime_setup_new(s, start, err);
 }
 
 enum th_code th_runtime_start(struct th_runtime *rt, const struct th_start *start, bool take_up,

@@ -66,14 +66,13 @@ static void add_text(struct th_sha256 *h, struct th_str s)
 
 /* A tool that the runtime is given later is for sessions that begin later. */
 static struct th_digest key_of(const struct th_runtime *rt, struct th_str agent,
-			       struct th_str model, struct th_str workspace)
+			       struct th_str model)
 {
 	struct th_sha256 h;
 
 	th_sha256_init(&h);
 	add_text(&h, agent);
 	add_text(&h, model);
-	add_text(&h, workspace);
 	th_sha256_add(&h, &rt->tool_count, sizeof(rt->tool_count));
 	return th_sha256_end(&h);
 }
@@ -122,7 +121,7 @@ static enum th_code take(struct th_runtime *rt, struct th_runtime_setup *known,
 
 /* ---- of a new session ---- */
 
-/* As its first event will have it. */
+/* As its first event will have it: the workspace stands beside the definition there. */
 static enum th_code key_new(const struct th_runtime *rt, struct th_runtime_setup *u,
 			    struct th_err *err)
 {
@@ -135,21 +134,35 @@ static enum th_code key_new(const struct th_runtime *rt, struct th_runtime_setup
 	th_table_print(&th_agent_table, &u->agent, &w);
 	code = th_buf_check(&text, "the agent's definition", err);
 	if (!code)
-		u->key = key_of(rt, th_buf_str(&text), u->agent.model, u->agent.workspace);
+		u->key = key_of(rt, th_buf_str(&text), u->agent.model);
 	th_buf_deinit(&text);
 	return code;
 }
 
-enum th_code th_runtime_setup_new(struct th_runtime *rt, const struct th_start *start,
-				  struct th_runtime_setup **ret, struct th_err *err)
+/* The workspace is the session's own: what is found in it is in the definition by now. */
+static enum th_code take_workspace(struct th_runtime_session *s, struct th_str workspace,
+				   struct th_err *err)
 {
+	s->workspace = th_arena_str(&s->memory, workspace);
+	if (!s->workspace.ptr)
+		return th_fail(err, TH_ELIMIT, "the workspace's path is too long");
+	return TH_OK;
+}
+
+enum th_code th_runtime_setup_new(struct th_runtime_session *s, const struct th_start *start,
+				  struct th_err *err)
+{
+	struct th_runtime *rt = s->rt;
 	struct th_runtime_setup *u = setup_alloc(), *known = NULL;
 	enum th_code code = th_agent_copy(start->agent, &u->memory, &u->agent, err)
 				?: th_skills_load(&u->agent, &u->memory, err) /* others name some */
 				?: th_subagents_load(&u->agent, &u->memory, err)
 				?: th_hooks_load(&u->agent, &u->memory, err)
-				?: key_new(rt, u, err);
+				?: take_workspace(s, u->agent.workspace, err);
 
+	u->agent.workspace = TH_STR("");
+	if (!code)
+		code = key_new(rt, u, err);
 	if (code) {
 		setup_free(u);
 		return code;
@@ -158,9 +171,9 @@ enum th_code th_runtime_setup_new(struct th_runtime *rt, const struct th_start *
 	if (!is_own(start))
 		known = find(rt, &u->key, true);
 	if (!known)
-		return make(rt, u, start, ret, err);
+		return make(rt, u, start, &s->setup, err);
 	setup_free(u);
-	return take(rt, known, ret, err);
+	return take(rt, known, &s->setup, err);
 }
 
 /* ---- of a stored session ---- */
@@ -177,8 +190,7 @@ static enum th_code read_agent(const struct th_json *root, const struct th_ev_se
 		return code;
 	if (!parsed.model.len)
 		parsed.model = d->model;
-	if (!parsed.workspace.len)
-		parsed.workspace = d->workspace;
+	parsed.workspace = TH_STR("");
 	return th_agent_copy(&parsed, a, ret, err);
 }
 
@@ -194,10 +206,18 @@ static enum th_code read_first(const struct th_event *first, struct th_arena *a,
 					   ret, err);
 }
 
-enum th_code th_runtime_setup_stored(struct th_runtime *rt, const struct th_event *first,
-				     const struct th_start *start, struct th_runtime_setup **ret,
-				     struct th_err *err)
+/* Logs of older builds have it in the definition, too. */
+static struct th_str workspace_of(const struct th_json *root, const struct th_ev_session_created *d)
 {
+	struct th_str own = th_json_get_str(th_json_get(root, "agent"), "workspace");
+
+	return own.len ? own : d->workspace;
+}
+
+enum th_code th_runtime_setup_stored(struct th_runtime_session *s, const struct th_event *first,
+				     const struct th_start *start, struct th_err *err)
+{
+	struct th_runtime *rt = s->rt;
 	struct th_arena scratch TH_CLEANUP(th_arena_deinit) = {};
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_runtime_setup *u, *known = NULL;
@@ -207,18 +227,20 @@ enum th_code th_runtime_setup_stored(struct th_runtime *rt, const struct th_even
 
 	th_arena_init(&scratch, 4 * TH_CONFIG_SIZE_MAX);
 	code = read_first(first, &scratch, &doc, &d, err);
+	if (!code)
+		code = take_workspace(s, workspace_of(th_json_root(doc), &d), err);
 	if (code)
 		return code;
-	key = key_of(rt, th_json_raw_get(first->data, "agent"), d.model, d.workspace);
+	key = key_of(rt, th_json_raw_get(first->data, "agent"), d.model);
 	if (!is_own(start))
 		known = find(rt, &key, false);
 	if (known)
-		return take(rt, known, ret, err);
+		return take(rt, known, &s->setup, err);
 	u = setup_alloc();
 	u->key = key;
 	code = read_agent(th_json_root(doc), &d, &scratch, &u->memory, &u->agent, err);
 	if (!code)
-		return make(rt, u, start, ret, err);
+		return make(rt, u, start, &s->setup, err);
 	setup_free(u);
 	return code;
 }

@@ -7,6 +7,7 @@
 struct fixture {
 	struct th_config *config;
 	struct th_runtime *rt;
+	struct th_runtime_session session; /* the one that was begun or read last */
 };
 
 static const struct th_tool_row extra = {
@@ -24,6 +25,8 @@ static void setup(struct fixture *f)
 	options.config = f->config;
 	if (th_runtime_new(&options, &f->rt, &err))
 		fail_msg("%s", err.msg);
+	f->session = (struct th_runtime_session){ .rt = f->rt };
+	th_arena_init(&f->session.memory, TH_MIB);
 }
 
 /* All that were made are dropped by now. */
@@ -31,6 +34,7 @@ static void teardown(struct fixture *f)
 {
 	for (size_t i = 0; i < TH_SETUP_BUCKETS; i++)
 		assert_null(f->rt->setups[i]);
+	th_arena_deinit(&f->session.memory);
 	th_runtime_free(f->rt);
 	th_config_free(f->config);
 }
@@ -45,32 +49,39 @@ static struct th_agent agent_of(const char *instructions)
 
 static struct th_runtime_setup *made(struct fixture *f, const struct th_start *start)
 {
-	struct th_runtime_setup *u = NULL;
 	struct th_err err = { 0 };
 
-	if (th_runtime_setup_new(f->rt, start, &u, &err))
+	if (th_runtime_setup_new(&f->session, start, &err))
 		fail_msg("%s", err.msg);
-	return u;
+	return f->session.setup;
 }
 
-/* A stored session whose first event says that. */
-static struct th_runtime_setup *stored(struct fixture *f, const struct th_agent *agent)
+/* A stored session whose first event says that.  Those of older builds name the workspace in the
+ * definition, too. */
+static struct th_runtime_setup *stored_in(struct fixture *f, const struct th_agent *agent,
+					  const char *workspace)
 {
 	struct th_buf text = TH_BUF_INIT(TH_MIB), definition = TH_BUF_INIT(TH_MIB);
 	struct th_jw w = th_jw(&definition);
 	struct th_event first = { .kind = TH_EV_SESSION_CREATED };
-	struct th_runtime_setup *u = NULL;
 	struct th_err err = { 0 };
 
 	th_table_print(&th_agent_table, agent, &w);
-	th_buf_printf(&text, "{\"agent\":%s,\"model\":\"%.*s\",\"user\":\"somebody\"}",
-		      definition.ptr, TH_FMT(agent->model));
+	th_buf_printf(&text,
+		      "{\"agent\":%s,\"model\":\"%.*s\",\"workspace\":\"%s\","
+		      "\"user\":\"somebody\"}",
+		      definition.ptr, TH_FMT(agent->model), workspace);
 	first.data = th_buf_str(&text);
-	if (th_runtime_setup_stored(f->rt, &first, NULL, &u, &err))
+	if (th_runtime_setup_stored(&f->session, &first, NULL, &err))
 		fail_msg("%s", err.msg);
 	th_buf_deinit(&text);
 	th_buf_deinit(&definition);
-	return u;
+	return f->session.setup;
+}
+
+static struct th_runtime_setup *stored(struct fixture *f, const struct th_agent *agent)
+{
+	return stored_in(f, agent, "");
 }
 
 static void test_shared(void **state)
@@ -98,6 +109,38 @@ static void test_shared(void **state)
 	assert_true(th_str_is(old->config.agent->instructions, "Be brief.")); /* it lives */
 	th_runtime_setup_drop(f.rt, old);
 	th_runtime_setup_drop(f.rt, third);
+	teardown(&f);
+}
+
+/* Sessions differ in their workspace alone: it is theirs, and the rest is shared. */
+static void test_workspaces(void **state)
+{
+	struct fixture f;
+	struct th_agent agent = agent_of("Be brief.");
+	struct th_start start = { .agent = &agent };
+	struct th_runtime_setup *first, *second, *again, *old;
+
+	(void)state;
+	setup(&f);
+	agent.workspace = TH_STR("/srv/one");
+	first = made(&f, &start);
+	assert_true(th_str_is(f.session.workspace, "/srv/one"));
+	agent.workspace = TH_STR("/srv/two");
+	second = made(&f, &start);
+	assert_true(th_str_is(f.session.workspace, "/srv/two"));
+	assert_ptr_equal(first, second);
+	agent.workspace = TH_STR("");
+	again = stored_in(&f, &agent, "/srv/three");
+	assert_true(th_str_is(f.session.workspace, "/srv/three"));
+	assert_ptr_equal(first, again);
+	agent.workspace = TH_STR("/srv/four");
+	old = stored_in(&f, &agent, "/srv/four");
+	assert_true(th_str_is(f.session.workspace, "/srv/four"));
+	assert_int_equal(first->agent.workspace.len + old->agent.workspace.len, 0);
+	th_runtime_setup_drop(f.rt, first);
+	th_runtime_setup_drop(f.rt, second);
+	th_runtime_setup_drop(f.rt, again);
+	th_runtime_setup_drop(f.rt, old);
 	teardown(&f);
 }
 
@@ -146,7 +189,7 @@ static void test_checked(void **state)
 	struct th_agent_limits limits = { .cost_usd = 1 };
 	struct th_agent agent = agent_of("Be brief.");
 	struct th_start start = { .agent = &agent };
-	struct th_runtime_setup *old, *ret = NULL;
+	struct th_runtime_setup *old;
 	struct th_err err = { 0 };
 
 	(void)state;
@@ -154,7 +197,7 @@ static void test_checked(void **state)
 	agent.limits = &limits;
 	agent.model = TH_STR("ui-tars-1.5-7b");
 	old = stored(&f, &agent);
-	assert_int_equal(th_runtime_setup_new(f.rt, &start, &ret, &err), TH_EUSAGE);
+	assert_int_equal(th_runtime_setup_new(&f.session, &start, &err), TH_EUSAGE);
 	assert_non_null(strstr(err.msg, "limits.cost_usd"));
 	th_runtime_setup_drop(f.rt, old);
 	teardown(&f);
@@ -164,6 +207,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_workspaces),
 		cmocka_unit_test(test_own),
 		cmocka_unit_test(test_checked),
 	};
