@@ -1302,6 +1302,10 @@ TH_API const char *thole_note_text(const struct thole_note *note);
 TH_API const char *thole_note_json(const struct thole_note *note);
 TH_API const char *thole_note_id(const struct thole_note *note); /* call_id */
 TH_API uint64_t thole_note_seq(const struct thole_note *note);   /* of the event; 0: none */
+/* Of an event, what is in its JSON as "data" and "ts_ms", without that being made; NULL, 0: none.
+ */
+TH_API const char *thole_note_data(const struct thole_note *note);
+TH_API int64_t thole_note_ts_ms(const struct thole_note *note);
 
 #ifdef __cplusplus
 }

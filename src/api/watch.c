@@ -58,6 +58,16 @@ uint64_t thole_note_seq(const struct thole_note *note)
 	return note ? note->seq : 0;
 }
 
+const char *thole_note_data(const struct thole_note *note)
+{
+	return note && note->event ? note->event->data.ptr : NULL;
+}
+
+int64_t thole_note_ts_ms(const struct thole_note *note)
+{
+	return note && note->event ? (int64_t)note->event->ts_ms : 0;
+}
+
 /* ---- deltas -----------------------------------------------------------------------------------
  */
 

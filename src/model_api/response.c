@@ -328,6 +328,19 @@ static bool on_answer(struct th_response *p, const char *kind)
 	return true;
 }
 
+static void fold(struct th_response *p, const struct thole_note *note)
+{
+	const struct th_reply_parts event = {
+		.seq = thole_note_seq(note),
+		.ts_ms = thole_note_ts_ms(note),
+		.kind = th_str_of(thole_note_name(note)),
+		.call = th_str_of(thole_note_id(note)),
+		.data = th_str_of(thole_note_data(note)),
+	};
+
+	th_reply_event_parts(&p->reply, &event);
+}
+
 static void on_note(struct th_listener *l, const struct thole_note *note)
 {
 	struct th_response *p = TH_CONTAINER_OF(l, struct th_response, listener);
@@ -360,7 +373,7 @@ static void on_note(struct th_listener *l, const struct thole_note *note)
 	if (strcmp(thole_note_name(note), "session_created") == 0)
 		p->reply.last_seq = thole_note_seq(note); /* long, and nothing of it is told */
 	else
-		th_reply_event(&p->reply, th_str_of(thole_note_json(note)));
+		fold(p, note);
 	if (p->put)
 		p->face->event(p, thole_note_name(note), th_str_of(thole_note_json(note)));
 	if (p->empty && p->reply.status == TH_REPLY_RUNNING)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/field.h"
 #include "base/limits.h"
 #include "model_wire/seal.h"
 
@@ -411,20 +412,11 @@ static void look_parked(struct th_reply *r)
 		r->status = TH_REPLY_PARKED;
 }
 
-void th_reply_event(struct th_reply *r, struct th_str event)
+static void take(struct th_reply *r, uint64_t seq, int64_t ts_ms, struct th_str kind,
+		 struct th_str call, const struct th_json *data)
 {
-	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	const struct th_json *v, *data;
-	struct th_str kind, call;
-
-	if (th_json_parse(event, &doc, NULL) != TH_OK)
-		return;
-	v = th_json_root(doc);
-	data = th_json_get(v, "data");
-	kind = th_json_get_str(v, "kind");
-	call = th_json_get_str(v, "call");
-	r->last_seq = (uint64_t)th_json_get_int(v, "seq", 0);
-	r->ended_ms = th_json_get_int(v, "ts_ms", 0);
+	r->last_seq = seq;
+	r->ended_ms = ts_ms;
 	if (!r->began_ms)
 		r->began_ms = r->ended_ms;
 	if (th_str_is(kind, "model_answered")) {
@@ -465,6 +457,37 @@ void th_reply_event(struct th_reply *r, struct th_str event)
 		on_state(r, data);
 	}
 	look_parked(r);
+}
+
+void th_reply_event(struct th_reply *r, struct th_str event)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	const struct th_json *v;
+
+	if (th_json_parse(event, &doc, NULL) != TH_OK)
+		return;
+	v = th_json_root(doc);
+	take(r, (uint64_t)th_json_get_int(v, "seq", 0), th_json_get_int(v, "ts_ms", 0),
+	     th_json_get_str(v, "kind"), th_json_get_str(v, "call"), th_json_get(v, "data"));
+}
+
+/* Of other kinds it is enough that they were. */
+static bool has_more(struct th_str kind)
+{
+	static const char *const names[] = { "model_answered", "model_failed",
+					     "outcome",        "delegation_waits",
+					     "items_added",    "error",
+					     "state_changed",  NULL };
+
+	return th_names_find(names, kind) >= 0;
+}
+
+void th_reply_event_parts(struct th_reply *r, const struct th_reply_parts *event)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+
+	if (!has_more(event->kind) || th_json_parse(event->data, &doc, NULL) == TH_OK)
+		take(r, event->seq, event->ts_ms, event->kind, event->call, th_json_root(doc));
 }
 
 void th_reply_before(struct th_reply *r, struct th_str event)

@@ -61,9 +61,17 @@ struct th_reply {
 	bool missed; /* a call had its result that was made before the first event */
 };
 
+struct th_reply_parts {
+	uint64_t seq;
+	int64_t ts_ms;
+	struct th_str kind, call, data;
+};
+
 /* One event, as thole_runtime_log and notes have it.  Afterwards `count` may have grown, and
  * `status` be another. */
 void th_reply_event(struct th_reply *r, struct th_str event);
+/* The same in parts; `data` is JSON, which is parsed only where it says more than the kind. */
+void th_reply_event_parts(struct th_reply *r, const struct th_reply_parts *event);
 void th_reply_deinit(struct th_reply *r);
 /* A call that was open before its first event. */
 void th_reply_seed(struct th_reply *r, const struct th_reply_open *open);

@@ -393,6 +393,8 @@ static void no_session(void **state)
 	assert_null(thole_note_name(NULL));
 	assert_null(thole_note_text(NULL));
 	assert_null(thole_note_json(NULL));
+	assert_null(thole_note_data(NULL));
+	assert_int_equal(thole_note_ts_ms(NULL), 0);
 	assert_null(thole_note_id(NULL));
 	assert_int_equal(thole_note_seq(NULL), 0);
 }

@@ -273,6 +273,9 @@ static void check_event(const struct thole_session *s, const struct thole_note *
 	assert_true(th_str_is(th_json_get_str(line, "session"), thole_session_id(s)));
 	assert_true(th_str_is(th_json_get_str(line, "kind"), thole_note_name(n)));
 	assert_int_equal((uint64_t)th_json_get_int(line, "seq", 0), thole_note_seq(n));
+	assert_int_equal(th_json_get_int(line, "ts_ms", 0), thole_note_ts_ms(n));
+	assert_true(
+	    th_str_eq(th_json_raw_get(th_str_of(json), "data"), th_str_of(thole_note_data(n))));
 	assert_true(th_json_is_object(th_json_get(line, "data")));
 	if (thole_note_id(n))
 		assert_true(th_str_is(th_json_get_str(line, "call"), thole_note_id(n)));

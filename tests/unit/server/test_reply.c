@@ -6,10 +6,21 @@
 
 #include "json_says.h"
 
+static bool in_parts; /* else as text */
+
 static void feed(struct th_reply *r, const char *kind, const char *call, const char *data)
 {
 	char event[4000];
+	const struct th_reply_parts parts = { .seq = r->last_seq + 1,
+					      .ts_ms = (int64_t)r->last_seq + 1000,
+					      .kind = th_str_of(kind),
+					      .call = th_str_of(call),
+					      .data = th_str_of(data) };
 
+	if (in_parts) {
+		th_reply_event_parts(r, &parts);
+		return;
+	}
 	snprintf(event, sizeof(event),
 		 "{\"seq\":%llu,\"ts_ms\":%llu,\"kind\":\"%s\",\"call\":\"%s\",\"data\":%s}",
 		 (unsigned long long)r->last_seq + 1, (unsigned long long)r->last_seq + 1000, kind,
@@ -121,6 +132,8 @@ int main(void)
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_cut_answer),
 	};
+	int failed = cmocka_run_group_tests_name("events as text", tests, NULL, NULL);
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	in_parts = true;
+	return failed + cmocka_run_group_tests_name("events in parts", tests, NULL, NULL);
 }
