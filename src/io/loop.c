@@ -124,6 +124,11 @@ static void on_check(uv_check_t *check)
 		l->long_passes = 0;
 }
 
+uint64_t th_loop_pass_number(const struct th_loop *l)
+{
+	return l->pass + 1;
+}
+
 unsigned th_loop_long_passes(const struct th_loop *l)
 {
 	return l->long_passes;

@@ -41,6 +41,7 @@ int th_loop_fd(const struct th_loop *l);
 int th_loop_timeout_ms(const struct th_loop *l);
 bool th_loop_pass(struct th_loop *l); /* true: something is still active */
 
+uint64_t th_loop_pass_number(const struct th_loop *l); /* rises with each; never 0 */
 /* How many passes in a row, up to the one before this, took TH_LOOP_LONG_MS or more without a rest
  * between: 0 where there is not more to do than can be done. */
 unsigned th_loop_long_passes(const struct th_loop *l);

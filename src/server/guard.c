@@ -58,14 +58,14 @@ void th_guard_from(struct th_access *a)
 
 /* ---- the place ---- */
 
+/* What most requests say is looked at first. */
 static bool is_ours(const struct th_server *s, struct th_str host)
 {
 	struct th_buf mine TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	const struct th_serve_settings *set = &s->settings.s;
 	struct th_str name = th_authority_host(host);
 
-	th_listen_print(s->listen, &mine);
-	if (th_str_ieq(host, th_buf_str(&mine)))
+	if (th_listen_loopback(s->listen) && th_authority_is_loopback(host))
 		return true;
 	if (set->public_url.len && th_str_ieq(host, th_authority_of_url(set->public_url)))
 		return true;
@@ -74,9 +74,8 @@ static bool is_ours(const struct th_server *s, struct th_str host)
 	for (size_t i = 0; i < set->hosts.count; i++)
 		if (name.len && th_str_ieq(name, th_authority_host(set->hosts.list[i])))
 			return true;
-	if (!th_listen_loopback(s->listen))
-		return false;
-	return th_authority_is_loopback(host);
+	th_listen_print(s->listen, &mine);
+	return th_str_ieq(host, th_buf_str(&mine));
 }
 
 /* The page is one that this server itself gave. */
@@ -172,7 +171,12 @@ static void refresh(struct th_server *s)
 
 const struct th_tokens *th_guard_tokens(struct th_server *s)
 {
-	refresh(s);
+	uint64_t pass = th_loop_pass_number(s->loop);
+
+	if (s->tokens_pass != pass) { /* the requests of a pass were there before it began */
+		s->tokens_pass = pass;
+		refresh(s);
+	}
 	return &s->tokens;
 }
 

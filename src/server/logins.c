@@ -103,6 +103,17 @@ static void fail(struct th_access *a, enum th_code code, const struct th_err *er
 		       "%s", err->msg);
 }
 
+/* The next request looks at the file again, in this pass of the loop, too. */
+static enum th_code change(struct th_server *s, th_tokens_change_fn *fn, void *ctx,
+			   struct th_err *err)
+{
+	char path[TH_PATH_LEN_MAX];
+
+	snprintf(path, sizeof(path), "%.*s", TH_FMT(s->o.token_store));
+	s->tokens_pass = 0;
+	return th_tokens_change(path, false, fn, ctx, err);
+}
+
 static void log_in(struct th_access *a, const struct th_login *body)
 {
 	struct th_buf headers TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
@@ -113,14 +124,12 @@ static void log_in(struct th_access *a, const struct th_login *body)
 		.token = body->token,
 		.text = TH_BUF_INIT(TH_KIB),
 	};
-	char path[TH_PATH_LEN_MAX];
 	struct th_err err = {};
 	enum th_code code;
 
 	if (!th_guard_stranger(a))
 		return;
-	snprintf(path, sizeof(path), "%.*s", TH_FMT(a->server->o.token_store));
-	code = th_tokens_change(path, false, exchange, &x, &err);
+	code = change(a->server, exchange, &x, &err);
 	if (code) {
 		fail(a, code, &err);
 	} else {
@@ -171,13 +180,11 @@ void th_api_logout(struct th_access *a)
 {
 	struct th_buf headers TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_str cookie = th_guard_cookie(a);
-	char path[TH_PATH_LEN_MAX];
 	struct th_err err = {};
 	enum th_code code = TH_OK;
 
-	snprintf(path, sizeof(path), "%.*s", TH_FMT(a->server->o.token_store));
 	if (cookie.len)
-		code = th_tokens_change(path, false, forget, &cookie, &err);
+		code = change(a->server, forget, &cookie, &err);
 	if (code) {
 		fail(a, TH_EBUSY, &err);
 		return;

@@ -47,11 +47,12 @@ static bool word_fits(struct th_str pattern, struct th_str word, char *to, size_
 
 bool th_route_fits(const char *words, struct th_str path, struct th_access *a)
 {
-	struct th_str pattern = th_str_of(words);
+	struct th_str pattern;
 	size_t count = 0;
 
 	if (!begins_alike(words, path))
 		return false;
+	pattern = th_str_of(words);
 	while (pattern.len && path.len) {
 		struct th_str want = th_str_split(&pattern, '/');
 		bool task = th_str_starts(want, TH_STR("{task}"));
@@ -74,11 +75,9 @@ const struct th_route *th_route_in(const struct th_route *routes, struct th_acce
 	if (path.len > 1 && path.ptr[path.len - 1] == '/')
 		return NULL;
 	for (const struct th_route *r = routes; r->path; r++) {
-		bool same = th_str_is(method, r->method);
-
 		if (!th_route_fits(r->path, path, a))
 			continue;
-		if (same)
+		if (th_str_is(method, r->method))
 			return r;
 		*ret_path = true;
 	}
@@ -111,14 +110,12 @@ bool th_route_find(struct th_access *a)
 	struct th_route_iter it = { .service = a->server->services };
 
 	while ((r = th_route_next(&it))) {
-		bool same = th_str_is(method, r->method) ||
-			    (th_str_is(method, "HEAD") && strcmp(r->method, "GET") == 0);
-
 		/* A word of a path goes before an argument: the table has it first. */
-		if ((near && !same) || !th_route_fits(r->path, path, a))
+		if (!th_route_fits(r->path, path, a))
 			continue;
-		near = r;
-		if (same) {
+		near = near ?: r;
+		if (th_str_is(method, r->method) ||
+		    (th_str_is(method, "HEAD") && strcmp(r->method, "GET") == 0)) {
 			a->route = r;
 			a->service = *it.service;
 			return true;

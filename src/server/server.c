@@ -133,6 +133,7 @@ enum th_code th_server_reload(struct th_server *s, struct th_str serve, struct t
 	s->agents = agents;
 	s->tokens = tokens;
 	s->tokens_stamp = 0;
+	s->tokens_pass = 0;
 	s->tokens_version++;
 	if (s->webhooks)
 		th_webhooks_configure(s->webhooks);

@@ -144,6 +144,7 @@ struct th_server {
 	struct th_access *callers;       /* requests under way of those who have a token */
 	uint64_t tokens_version;         /* rises when they are read again */
 	int64_t tokens_stamp;            /* of the file of `thole token`, when it was read */
+	uint64_t tokens_pass;            /* of the loop, when that was looked at; 0: look again */
 	unsigned beat;                   /* of the sweep */
 	bool failed, finishing, closing; /* closing: connections are cut */
 };

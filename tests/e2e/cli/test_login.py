@@ -97,6 +97,19 @@ class Login(serving.Served):
         self.server.send_signal(signal.SIGHUP)
         self.wait_for(lambda: self.by(cookie.value, "GET", "/api/me").status == 401)
 
+    def test_what_comes_behind_a_logout_is_out(self):
+        self.serve_http()
+        _, cookie = self.log_in({"code": self.link("carol").split("#code=")[1]}, Origin=self.own())
+        self.cookies = [cookie.value]
+        head = " HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nOrigin: %s\r\nCookie: thole_login=%s\r\n" % (self.port, self.own(), cookie.value)
+        asked = "GET /api/me%s\r\n" % head
+        out = "POST /api/logout%sContent-Length: 0\r\n\r\n" % head
+        last = "GET /api/me%sConnection: close\r\n\r\n" % head
+        with socket.create_connection(("127.0.0.1", self.port), house.SECONDS) as s:
+            s.sendall((asked + out + last).encode())  # at once: read in one pass of the loop
+            text = b"".join(iter(lambda: s.recv(65536), b"")).decode()
+        self.assertEqual(re.findall("HTTP/1.1 ([0-9]+)", text), ["200", "204", "401"], text)
+
     def test_what_was_opened_ends_with_its_token(self):
         """A stream, a WebSocket and a request that waits end with a sentence; those of others go on."""
         nobody = socket.create_server(("127.0.0.1", 0))  # a model that never answers
