@@ -252,8 +252,9 @@ static bool read_one(struct th_mcp *m, struct th_str uri)
 	return true;
 }
 
-static bool watch(struct th_mcp_watch *w)
+static bool watch(struct th_mcp *m, struct th_mcp_watch *w)
 {
+	(void)m;
 	return strcmp(w->uri, "test://watched-resource") == 0;
 }
 
