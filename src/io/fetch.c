@@ -110,7 +110,7 @@ static void detach(struct th_fetch *x)
 	th_timer_stop(&x->timer);
 	if (x->added) {
 		f->depth++;
-		curl_multi_remove_handle(x->lane->multi, x->easy);
+		th_libcurl.multi_remove_handle(x->lane->multi, x->easy);
 		f->depth--;
 	}
 	if (slot->fetch == x) {
@@ -127,8 +127,8 @@ static void detach(struct th_fetch *x)
 
 static void free_spare(struct th_fetch *x)
 {
-	curl_easy_cleanup(x->easy);
-	curl_url_cleanup(x->url);
+	th_libcurl.easy_cleanup(x->easy);
+	th_libcurl.url_cleanup(x->url);
 	free(x);
 }
 
@@ -152,7 +152,7 @@ static void note_use(struct th_fetch *x)
 {
 	long port = 0;
 
-	if (curl_easy_getinfo(x->easy, CURLINFO_LOCAL_PORT, &port) == CURLE_OK && port > 0)
+	if (th_libcurl.easy_getinfo(x->easy, CURLINFO_LOCAL_PORT, &port) == CURLE_OK && port > 0)
 		x->f->uses[port % TH_FETCH_USES] =
 		    (struct th_fetch_use){ (uint16_t)port, th_fetch_now(x) };
 }
@@ -163,7 +163,7 @@ static bool rested(const struct th_fetch *x, int local_port)
 	const struct th_fetch_use *use = &x->f->uses[(unsigned)local_port % TH_FETCH_USES];
 	long made = 0;
 
-	if (curl_easy_getinfo(x->easy, CURLINFO_NUM_CONNECTS, &made) == CURLE_OK && made > 0)
+	if (th_libcurl.easy_getinfo(x->easy, CURLINFO_NUM_CONNECTS, &made) == CURLE_OK && made > 0)
 		return false;
 	return local_port <= 0 || use->port != local_port ||
 	       th_fetch_now(x) >= use->at_ms + x->f->rest_ms;
@@ -197,11 +197,11 @@ void th_fetch_reap(struct th_fetcher *f)
 
 /* ---- starting ---- */
 
-#define SET(option, value)                                                       \
-	do {                                                                     \
-		CURLcode set_code = curl_easy_setopt(x->easy, option, value);    \
-		assert(set_code == CURLE_OK || set_code == CURLE_OUT_OF_MEMORY); \
-		(void)set_code;                                                  \
+#define SET(option, value)                                                          \
+	do {                                                                        \
+		CURLcode set_code = th_libcurl.easy_setopt(x->easy, option, value); \
+		assert(set_code == CURLE_OK || set_code == CURLE_OUT_OF_MEMORY);    \
+		(void)set_code;                                                     \
 	} while (0)
 
 static int on_prereq(void *ctx, char *ip, char *local_ip, int port, int local_port)
@@ -232,7 +232,7 @@ static struct th_fetch *fetch_new(struct th_fetcher *f)
 	}
 	x = (struct th_fetch *)th_alloc(sizeof(*x));
 	x->f = f;
-	x->easy = curl_easy_init();
+	x->easy = th_libcurl.easy_init();
 	if (!x->easy) {
 		free(x);
 		return NULL;
@@ -303,11 +303,11 @@ static bool set_url(struct th_fetch *x)
 {
 	CURLU *old = x->url;
 
-	x->url = curl_url_dup(x->f->url_parsed);
+	x->url = th_libcurl.url_dup(x->f->url_parsed);
 	x->url_number = x->url ? x->f->url_number : 0;
 	SET(CURLOPT_URL, x->f->url_checked);
 	SET(CURLOPT_CURLU, x->url);
-	curl_url_cleanup(old);
+	th_libcurl.url_cleanup(old);
 	return x->url;
 }
 
@@ -413,7 +413,7 @@ void th_fetch_again(struct th_fetch *x)
 	assert(x->stale && !x->connected && !x->head && x->piece == 0 && x->offset == 0);
 	th_fetch_list_remove(x);
 	f->depth++;
-	curl_multi_remove_handle(x->lane->multi, x->easy);
+	th_libcurl.multi_remove_handle(x->lane->multi, x->easy);
 	f->depth--;
 	x->added = x->stale = false;
 	x->fresh = true;
@@ -441,7 +441,7 @@ void th_fetch_hold(struct th_fetcher *f, struct th_fetch_id id, bool hold)
 	x->byte_ms = th_fetch_now(x);
 	th_fetch_arm(x);
 	f->depth++;
-	curl_easy_pause(x->easy, CURLPAUSE_CONT);
+	th_libcurl.easy_pause(x->easy, CURLPAUSE_CONT);
 	f->depth--;
 	if (f->depth == 0)
 		th_fetch_reap(f);
@@ -476,12 +476,16 @@ static bool curl_started;
 
 static void start_curl(void)
 {
-	curl_started = curl_global_init(CURL_GLOBAL_NOTHING) == CURLE_OK;
+	curl_started = th_libcurl.global_init(CURL_GLOBAL_NOTHING) == CURLE_OK;
 }
 
 enum th_code th_fetcher_new(struct th_loop *l, struct th_fetcher **ret, struct th_err *err)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT; /* stores have fetchers on other threads */
+	const char *missing = th_libcurl_open();
+
+	if (missing)
+		return th_fail(err, TH_EUNSUPPORTED, "%s", missing);
 	if (pthread_once(&once, start_curl) || !curl_started)
 		return th_fail(err, TH_EIO, "libcurl does not start");
 	struct th_fetcher *f = (struct th_fetcher *)th_alloc(sizeof(*f));
@@ -502,7 +506,7 @@ enum th_code th_fetcher_new(struct th_loop *l, struct th_fetcher **ret, struct t
 	list_init(&f->uploads);
 	f->kick.fn = th_fetch_on_kick;
 	f->kick.ctx = f;
-	f->http2 = curl_version_info(CURLVERSION_NOW)->version_num >= HTTP2_SINCE;
+	f->http2 = th_libcurl.version_info(CURLVERSION_NOW)->version_num >= HTTP2_SINCE;
 	f->ca_file = getenv("SSL_CERT_FILE") ?: getenv("CURL_CA_BUNDLE");
 	f->ca_dir = getenv("SSL_CERT_DIR");
 	*ret = f;
@@ -541,7 +545,7 @@ struct th_fetcher *th_fetcher_free(struct th_fetcher *f)
 	th_fd_close(&f->ready_fd);
 	free(f->slots);
 	free(f->url_checked);
-	curl_url_cleanup(f->url_parsed);
+	th_libcurl.url_cleanup(f->url_parsed);
 	free(f);
 	return NULL;
 }

@@ -45,7 +45,7 @@ static int64_t retry_after_of(struct th_str value)
 		return -1;
 	memcpy(text, value.ptr, value.len);
 	text[value.len] = '\0';
-	time_t date = curl_getdate(text, NULL);
+	time_t date = th_libcurl.getdate(text, NULL);
 	if (date == (time_t)-1)
 		return -1;
 	double wait_ms = (double)date * 1000 - (double)th_clock_wall_ms();
@@ -229,7 +229,7 @@ void th_fetch_describe(const struct th_fetch *x, enum th_fetch_end end, CURLcode
 		       struct th_err *ret)
 {
 	const char *why = x->why[0] ? x->why
-			  : code    ? curl_easy_strerror(code)
+			  : code    ? th_libcurl.easy_strerror(code)
 				    : "its head is not whole";
 	switch (end) {
 	case TH_FETCH_OK:

@@ -116,7 +116,7 @@ void th_fetch_on_ready(void *ctx, unsigned events)
 static struct th_fetch *fetch_of(CURL *easy)
 {
 	char *private = NULL;
-	curl_easy_getinfo(easy, CURLINFO_PRIVATE, &private);
+	th_libcurl.easy_getinfo(easy, CURLINFO_PRIVATE, &private);
 	return (struct th_fetch *)(void *)private;
 }
 
@@ -216,12 +216,12 @@ static void drop_upload_buffers(struct th_fetcher *f)
 		next = x->next;
 		if (x->piece < x->body_count)
 			continue;
-		curl_easy_getinfo(x->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+		th_libcurl.easy_getinfo(x->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
 		if ((uint64_t)sent < x->body_size)
 			continue;
 		th_fetch_list_remove(x);
 		x->uploading = false;
-		curl_easy_setopt(x->easy, CURLOPT_UPLOAD_BUFFERSIZE, TH_FETCH_UPLOAD_SIZE);
+		th_libcurl.easy_setopt(x->easy, CURLOPT_UPLOAD_BUFFERSIZE, TH_FETCH_UPLOAD_SIZE);
 	}
 }
 
@@ -232,7 +232,7 @@ static void pump(struct th_fetch_lane *lane)
 
 	th_fetch_reap(lane->f);
 	drop_upload_buffers(lane->f);
-	while ((msg = curl_multi_info_read(lane->multi, &left))) {
+	while ((msg = th_libcurl.multi_info_read(lane->multi, &left))) {
 		CURLcode code = msg->data.result;
 		struct th_fetch *x = fetch_of(msg->easy_handle);
 		assert(msg->msg == CURLMSG_DONE);
@@ -249,7 +249,7 @@ static void act(struct th_fetch_lane *lane, curl_socket_t fd, int events)
 	int running;
 	assert(f->depth == 0);
 	f->depth++;
-	CURLMcode code = curl_multi_socket_action(lane->multi, fd, events, &running);
+	CURLMcode code = th_libcurl.multi_socket_action(lane->multi, fd, events, &running);
 	f->depth--;
 	assert(code == CURLM_OK);
 	(void)code;
@@ -263,7 +263,7 @@ void th_fetch_on_kick(void *ctx)
 		struct th_fetch *x = f->pending.next;
 		th_fetch_list_remove(x);
 		f->depth++;
-		CURLMcode code = curl_multi_add_handle(x->lane->multi, x->easy);
+		CURLMcode code = th_libcurl.multi_add_handle(x->lane->multi, x->easy);
 		f->depth--;
 		if (code) {
 			th_fetch_finish(x, TH_FETCH_LIMIT, CURLE_OUT_OF_MEMORY);
@@ -288,24 +288,24 @@ struct th_fetch_lane *th_fetch_lane_new(struct th_fetcher *f)
 {
 	struct th_fetch_lane *lane = (struct th_fetch_lane *)th_alloc(sizeof(*lane));
 	lane->f = f;
-	lane->multi = curl_multi_init();
+	lane->multi = th_libcurl.multi_init();
 	if (!lane->multi) {
 		free(lane);
 		return NULL;
 	}
 	th_timer_init(&lane->timer, f->loop, on_curl_timer, lane);
-	curl_multi_setopt(lane->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
-	curl_multi_setopt(lane->multi, CURLMOPT_SOCKETDATA, lane);
-	curl_multi_setopt(lane->multi, CURLMOPT_TIMERFUNCTION, set_timer);
-	curl_multi_setopt(lane->multi, CURLMOPT_TIMERDATA, lane);
-	curl_multi_setopt(lane->multi, CURLMOPT_MAXCONNECTS, CONNECTIONS_MAX);
+	th_libcurl.multi_setopt(lane->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+	th_libcurl.multi_setopt(lane->multi, CURLMOPT_SOCKETDATA, lane);
+	th_libcurl.multi_setopt(lane->multi, CURLMOPT_TIMERFUNCTION, set_timer);
+	th_libcurl.multi_setopt(lane->multi, CURLMOPT_TIMERDATA, lane);
+	th_libcurl.multi_setopt(lane->multi, CURLMOPT_MAXCONNECTS, CONNECTIONS_MAX);
 	return lane;
 }
 
 void th_fetch_lane_free(struct th_fetch_lane *lane)
 {
 	lane->f->depth++;
-	curl_multi_cleanup(lane->multi);
+	th_libcurl.multi_cleanup(lane->multi);
 	lane->f->depth--;
 	th_timer_stop(&lane->timer);
 	free(lane);

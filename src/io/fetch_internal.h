@@ -7,12 +7,12 @@
 #ifndef TH_IO_FETCH_INTERNAL_H
 #define TH_IO_FETCH_INTERNAL_H
 
-#include <curl/curl.h>
 #include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/limits.h"
 #include "io/fetch.h"
+#include "io/fetch_link.h"
 
 #define TH_FETCH_LANE 128           /* requests; a multi handle has 35 KB */
 #define TH_FETCH_UPLOAD_SIZE 16384L /* curl's minimum; larger ones only while few requests run */

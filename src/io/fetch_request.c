@@ -85,19 +85,19 @@ static enum th_code check_url(struct th_fetcher *f, struct th_str url, struct th
 				       "a URL must not hold blanks or control characters");
 	char *text = (char *)th_alloc(url.len + 1);
 	memcpy(text, url.ptr, url.len);
-	CURLU *parsed = curl_url();
+	CURLU *parsed = th_libcurl.url();
 	char *user = NULL;
-	CURLUcode code = curl_url_set(parsed, CURLUPART_URL, text, 0);
-	if (code == CURLUE_OK && curl_url_get(parsed, CURLUPART_USER, &user, 0) == CURLUE_OK)
+	CURLUcode code = th_libcurl.url_set(parsed, CURLUPART_URL, text, 0);
+	if (code == CURLUE_OK && th_libcurl.url_get(parsed, CURLUPART_USER, &user, 0) == CURLUE_OK)
 		code = CURLUE_USER_NOT_ALLOWED;
-	curl_free(user);
+	th_libcurl.free(user);
 	if (code) {
-		curl_url_cleanup(parsed);
+		th_libcurl.url_cleanup(parsed);
 		free(text);
-		return th_fail(err, TH_EUSAGE, "bad URL: %s", curl_url_strerror(code));
+		return th_fail(err, TH_EUSAGE, "bad URL: %s", th_libcurl.url_strerror(code));
 	}
 	free(f->url_checked);
-	curl_url_cleanup(f->url_parsed);
+	th_libcurl.url_cleanup(f->url_parsed);
 	f->url_checked = text;
 	f->url_parsed = parsed;
 	f->url_number++;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "io/url.h"
 
-#include <curl/curl.h>
 #include <stdlib.h>
+
+#include "io/fetch_link.h"
 
 static CURLUcode set(CURLU *u, struct th_str text)
 {
@@ -12,7 +13,7 @@ static CURLUcode set(CURLU *u, struct th_str text)
 	if (text.len)
 		memcpy(copy, text.ptr, text.len);
 	code = memchr(copy, '\0', text.len) ? CURLUE_MALFORMED_INPUT
-					    : curl_url_set(u, CURLUPART_URL, copy, 0);
+					    : th_libcurl.url_set(u, CURLUPART_URL, copy, 0);
 	free(copy);
 	return code;
 }
@@ -20,28 +21,32 @@ static CURLUcode set(CURLU *u, struct th_str text)
 enum th_code th_url_join(struct th_str base, struct th_str location, struct th_buf *out,
 			 struct th_err *err)
 {
-	CURLU *u = curl_url();
+	const char *missing = th_libcurl_open();
+
+	if (missing)
+		return th_fail(err, TH_EUNSUPPORTED, "%s", missing);
+	CURLU *u = th_libcurl.url();
 	char *text = NULL, *user = NULL;
 	CURLUcode code = set(u, base);
 
 	if (!code)
 		code = set(u, location);
-	if (!code && curl_url_get(u, CURLUPART_USER, &user, 0) == CURLUE_OK)
+	if (!code && th_libcurl.url_get(u, CURLUPART_USER, &user, 0) == CURLUE_OK)
 		code = CURLUE_USER_NOT_ALLOWED;
 	if (!code)
-		code = curl_url_set(u, CURLUPART_FRAGMENT, NULL, 0);
+		code = th_libcurl.url_set(u, CURLUPART_FRAGMENT, NULL, 0);
 	if (!code)
-		code = curl_url_get(u, CURLUPART_URL, &text, 0);
+		code = th_libcurl.url_get(u, CURLUPART_URL, &text, 0);
 	if (!code)
 		th_buf_add_cstr(out, text);
 	if (!code && !th_str_istarts(th_str_of(text), TH_STR("http://")) &&
 	    !th_str_istarts(th_str_of(text), TH_STR("https://")))
 		code = CURLUE_UNSUPPORTED_SCHEME;
-	curl_free(text);
-	curl_free(user);
-	curl_url_cleanup(u);
+	th_libcurl.free(text);
+	th_libcurl.free(user);
+	th_libcurl.url_cleanup(u);
 	if (code)
 		return th_fail(err, TH_EUSAGE, "it leads to an address that is not taken: %s",
-			       curl_url_strerror(code));
+			       th_libcurl.url_strerror(code));
 	return th_buf_check(out, "the address", err);
 }

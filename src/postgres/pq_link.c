@@ -1,59 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pq_link.c - the library, and a connection's socket and end. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
-#include <stdio.h>
 
 #include "base/limits.h"
 #include "base/text.h"
 #include "io/clock.h"
+#include "io/library.h"
 #include "postgres/pq_internal.h"
 
-#define LIBRARY "libpq.so.5"
 #define SENTENCE_MAX 300
 
 struct th_libpq th_libpq;
 
 /* ---- the library ---- */
 
-static pthread_once_t opened = PTHREAD_ONCE_INIT;
-static char missing[200]; /* why there is none */
-
-/* A pointer to an object as one to a function, as POSIX has it. */
-static bool find(void *library, const char *name, void *ret, size_t size)
-{
-	void *at = dlsym(library, name);
-
-	assert(size == sizeof(at));
-	memcpy(ret, &at, size);
-	if (!at)
-		snprintf(missing, sizeof(missing), LIBRARY " has no function %s", name);
-	return at != NULL;
-}
-
-static void open_library(void)
-{
-	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-
-	if (!library) {
-		snprintf(missing, sizeof(missing),
-			 LIBRARY " cannot be opened; it is PostgreSQL's client library (in Debian "
-				 "the package libpq5)");
-		return;
-	}
-#define X(name)                                                           \
-	if (!find(library, #name, &th_libpq.name, sizeof(th_libpq.name))) \
-		return;
+static const char *const names[] = {
+#define X(name) #name,
 	TH_PQ_FUNCTIONS(X)
 #undef X
-}
+};
+static_assert(sizeof(th_libpq) == TH_COUNT(names) * sizeof(void *), "a pointer for each name");
+
+static struct th_library library = {
+	.file = "libpq.so.5",
+	.what = "PostgreSQL's client library (in Debian the package libpq5)",
+	.names = names,
+	.count = TH_COUNT(names),
+	.table = &th_libpq,
+};
 
 const char *th_libpq_open(void)
 {
-	pthread_once(&opened, open_library);
-	return missing[0] ? missing : NULL;
+	return th_library_open(&library);
 }
 
 /* ---- a connection ---- */
