@@ -12,6 +12,8 @@ import tempfile
 import time
 import unittest
 
+import standins
+
 BUILD = pathlib.Path(os.environ.get("BUILD_DIR", "build")).resolve()
 SOURCE = pathlib.Path(os.environ.get("SOURCE_DIR", pathlib.Path(__file__).parents[3])).resolve()
 SHARED = pathlib.Path(os.environ.get("SHARED_DIR", SOURCE.parent / "shared")).resolve()
@@ -47,10 +49,9 @@ class Standin:
         port.unlink(missing_ok=True)  # of the stand-in before this one
         self.record = folder / "record.jsonl"
         self.log = (folder / "standin.log").open("w")
-        self.process = subprocess.Popen(
-            [sys.executable, "-S", str(SHARED / "standin" / "standin.py"), "--port", "0", "--port-file", str(port), "--script",
-             str(folder / "script.json"), "--record", str(self.record), "--seed", "1", "--fail-on-violation", *options],
-            stdout=subprocess.DEVNULL, stderr=self.log)
+        self.process = standins.Process(SHARED / "standin", [
+            "--port", "0", "--port-file", port, "--script", folder / "script.json", "--record", self.record, "--seed", "1",
+            "--fail-on-violation", *options], self.log)
         deadline = time.monotonic() + 30
         while not port.exists():
             if self.process.poll() is not None or time.monotonic() > deadline:
