@@ -7,8 +7,11 @@
 #define CLICK_APART_MS 3     /* presses of one millisecond are the same press to Chromium */
 #define MULTI_CLICK_MS 510   /* programs count clicks together for so long (Chromium: 500) */
 #define MULTI_CLICK_PIXELS 8 /* ... and when they are no further apart */
-#define FOCUS_MS 150         /* a window manager moves the focus within this time, or not at all */
-#define FOCUS_RECENT_US 400000
+/* A window manager moves the focus within this time, also on a busy machine, or not at all.  Text
+ * in the wrong window is worse than a wait, and few windows that it manages never take the focus.
+ */
+#define FOCUS_MS 500
+#define FOCUS_RECENT_US 1000000
 #define FOCUS_STEP_MS 2
 #define DRAG_STEP_MS 8    /* between two motions */
 #define DRAG_STEPS_MIN 12 /* motions of the shortest drag */
