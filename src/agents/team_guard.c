@@ -124,7 +124,7 @@ static enum th_code own_programs(struct th_team_resolver *r, struct th_member *m
 	enum th_code code = read_programs(r, definition, &list, &m->program_count);
 
 	m->programs = list;
-	for (size_t i = 0; !code && i < m->program_count; i++) {
+	for (size_t i = 0; !code && list && i < m->program_count; i++) {
 		list[i].name =
 		    th_arena_printf(r->a, "%.*s: %.*s", TH_FMT(m->name), TH_FMT(list[i].name));
 		if (!list[i].name.ptr)
