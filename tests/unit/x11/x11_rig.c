@@ -114,16 +114,18 @@ void rig_close(struct rig *r)
 
 void rig_start(struct rig *r)
 {
-	char fd_text[16], number[16] = "";
+	char fd_text[16], number[16] = "", display[16];
 	int fds[2];
 
 	*r = (struct rig){};
+	/* Its own number: a server that ends removes the socket of the next one with its number. */
+	snprintf(display, sizeof(display), ":%d", 100 + getpid() % 50000);
 	assert_int_equal(pipe(fds), 0);
 	fcntl(fds[0], F_SETFD, FD_CLOEXEC);
 	snprintf(fd_text, sizeof(fd_text), "%d", fds[1]);
-	const char *const argv[] = { "Xvfb", "-displayfd",  fd_text,     "-screen",
-				     "0",    "1280x800x24", "-nolisten", "tcp",
-				     "-ac",  "-noreset",    NULL };
+	const char *const argv[] = { "Xvfb",    display, "-displayfd",  fd_text,
+				     "-screen", "0",     "1280x800x24", "-nolisten",
+				     "tcp",     "-ac",   "-noreset",    NULL };
 	r->server = spawn(argv, NULL);
 	close(fds[1]);
 	for (size_t len = 0; !strchr(number, '\n');) {
