@@ -49,7 +49,7 @@ static void on_note(struct th_listener *l, const struct thole_note *note)
 {
 	struct steering *s = TH_CONTAINER_OF(l, struct steering, listener);
 	struct th_access *a = s->access;
-	struct th_response_fault late;
+	struct th_response_fault late = { 0 };
 
 	if (note && thole_note_kind(note) == THOLE_NOTE_EVENT &&
 	    strcmp(thole_note_name(note), "message") == 0 && s->ahead-- == 0) {
@@ -63,7 +63,7 @@ static void on_note(struct th_listener *l, const struct thole_note *note)
 void th_v1_responses_steer(struct th_access *a)
 {
 	struct th_response *p = th_response_find(a->server, a->user, th_str_of(a->args[0]));
-	struct th_response_fault fault;
+	struct th_response_fault fault = { 0 };
 	struct steering *s;
 	size_t ahead = p ? p->steers : 0;
 	bool good;

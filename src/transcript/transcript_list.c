@@ -36,7 +36,8 @@ bool th_transcript_copy(struct th_transcript *ret, const struct th_transcript *o
 		th_transcript_deinit(ret);
 		return false;
 	}
-	memcpy(ret->list, of->list, bytes);
+	if (of->list) /* one without items has none */
+		memcpy(ret->list, of->list, bytes);
 	if (of->aside)
 		memcpy(ret->aside, of->aside, aside);
 	return true;

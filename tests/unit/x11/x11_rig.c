@@ -115,11 +115,12 @@ void rig_close(struct rig *r)
 void rig_start(struct rig *r)
 {
 	char fd_text[16], number[16] = "", display[16];
+	static int started;
 	int fds[2];
 
 	*r = (struct rig){};
 	/* Its own number: a server that ends removes the socket of the next one with its number. */
-	snprintf(display, sizeof(display), ":%d", 100 + getpid() % 50000);
+	snprintf(display, sizeof(display), ":%d", 100 + getpid() % 3000 * 16 + started++ % 16);
 	assert_int_equal(pipe(fds), 0);
 	fcntl(fds[0], F_SETFD, FD_CLOEXEC);
 	snprintf(fd_text, sizeof(fd_text), "%d", fds[1]);
