@@ -188,7 +188,8 @@ static void on_looked(void *ctx)
 		s->head_seq = head;
 		go_on(s);
 	}
-	if (tells)
+	/* What was written while the row was read goes before the state that it led to. */
+	if (tells && !s->more && !s->reading)
 		(void)tell_state(s, th_json_root(doc));
 }
 
