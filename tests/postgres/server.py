@@ -9,6 +9,7 @@ Without PostgreSQL it says so and ends with 77: skipped.
 import contextlib
 import glob
 import os
+import pathlib
 import pwd
 import shutil
 import signal
@@ -154,7 +155,20 @@ class Server:
 
     def signal(self, number):
         """To the server and all its processes: SIGKILL is a power cut but for the disk's own memory."""
-        os.killpg(self.process.pid, number)
+        before = self.processes()  # dead, it is nobody's parent
+        os.kill(self.process.pid, number)
+        for process in before | self.processes():  # and those that it began meanwhile
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, number)
+
+    def processes(self):
+        """Those that the server began: each is the leader of a group of its own."""
+        found = set()
+        for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                if int(path.read_text().rsplit(")", 1)[1].split()[1]) == self.process.pid:
+                    found.add(int(path.parent.name))
+        return found
 
     def kill(self):
         self.signal(signal.SIGKILL)
