@@ -3,6 +3,7 @@
 #include "cua_compare.h"
 
 #include "base/limits.h"
+#include "dialects/say.h"
 
 /* Does the answer have a number with a fraction? */
 static bool has_fraction(const struct th_json *output)
@@ -156,7 +157,7 @@ static bool own_word(const struct cua_case *c, const struct fact *want, const st
 		return false;
 	if (!th_str_is(got->name, "browser"))
 		return model_said(c->output, got->name);
-	if (is_but_picture(got->text, want->text))
+	if (is_but_picture(got->text, want->text) || is_but_picture(want->text, got->text))
 		return true;
 	return is_but_picture(got->text, TH_STR("{\"action\":\"open\"}")) &&
 	       model_said(c->output, TH_STR("open_web_browser"));
@@ -168,6 +169,22 @@ static bool unread_call(const struct fact *want, const struct fact *got)
 {
 	return want->kind == FACT_TEXT && got->kind == FACT_ERROR &&
 	       th_str_find(want->text, TH_STR("<tool_call>")) >= 0;
+}
+
+/* Typing nothing is done there, and refused here: it would change nothing. */
+static bool typed_nothing(const struct fact *want, const struct fact *got)
+{
+	return want->kind == FACT_ACTION && want->action.kind == TH_ACTION_TYPE &&
+	       !want->action.text.len && !want->action.enter && !want->action.clear &&
+	       got->kind == FACT_ERROR;
+}
+
+/* Upstream asks for the user in a sentence of its own. */
+static bool asks_the_user(const struct fact *want, const struct fact *got)
+{
+	return want->kind == FACT_TEXT && got->kind == FACT_TEXT &&
+	       th_str_is(got->name, TH_DIALECT_NEEDS_USER) &&
+	       th_str_starts(want->text, TH_STR("I need assistance from the user"));
 }
 
 static bool is_key(const struct fact *f, const char *a, const char *b)
@@ -239,6 +256,21 @@ static void join_texts(const struct cua_case *c, struct facts *f)
 	f->count = kept;
 }
 
+/* Upstream puts all that Gemini says before what it does. */
+static void texts_first(const struct cua_case *c, struct facts *f)
+{
+	for (size_t i = 1; th_str_is(c->loop, "gemini") && i < f->count; i++) {
+		struct fact moved = f->list[i];
+		size_t at = i;
+
+		if (moved.kind != FACT_TEXT || moved.name.len)
+			continue;
+		for (; at > 0 && f->list[at - 1].kind >= FACT_ACTION; at--)
+			f->list[at] = f->list[at - 1];
+		f->list[at] = moved;
+	}
+}
+
 /* Without a text of its own the end takes over the message before it: one for two. */
 static bool ends_with_it(const struct facts *want, size_t w, const struct fact *got)
 {
@@ -254,6 +286,8 @@ bool cua_compare(const struct cua_case *c, struct facts *want, struct facts *got
 	int tolerance = cua_tolerance(c);
 	size_t w = 0, acts = 0, steps;
 
+	texts_first(c, want);
+	texts_first(c, got);
 	join_texts(c, want);
 	join_texts(c, got);
 
@@ -267,6 +301,8 @@ bool cua_compare(const struct cua_case *c, struct facts *want, struct facts *got
 					refused_point(c, &want->list[w], &got->list[g]) ||
 					unsaid_point(c, &want->list[w], &got->list[g]) ||
 					own_word(c, &want->list[w], &got->list[g]) ||
+					typed_nothing(&want->list[w], &got->list[g]) ||
+					asks_the_user(&want->list[w], &got->list[g]) ||
 					unread_call(&want->list[w], &got->list[g]))) {
 			w++;
 			if (!want->list[w - 1].name.len && ends_with_it(want, w, &got->list[g]))

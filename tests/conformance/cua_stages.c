@@ -37,19 +37,21 @@ static bool holds(const struct th_json *v, struct th_str text)
 	return false;
 }
 
-static bool carries(struct th_str key)
+/* An item's own id is for the API that gave it; the id of a chat message's call is the call's. */
+static bool carries(struct th_str key, bool chat)
 {
-	static const char *const keys[] = { "text", "content",   "call_id", "tool_call_id", "id",
-					    "name", "arguments", "output",  "image_url",    "url" };
+	static const char *const keys[] = { "text",         "content",   "call_id",
+					    "tool_call_id", "name",      "arguments",
+					    "output",       "image_url", "url" };
 
 	for (size_t i = 0; i < TH_COUNT(keys); i++)
 		if (th_str_is(key, keys[i]))
 			return true;
-	return false;
+	return chat && th_str_is(key, "id");
 }
 
 /* The first thing of `from` that `to` lost; thoughts are for the provider that made them. */
-static struct th_str lost(const struct th_json *from, const struct th_json *to)
+static struct th_str lost(bool chat, const struct th_json *from, const struct th_json *to)
 {
 	struct th_json_iter it = th_json_iter(from);
 	struct th_str none = { NULL, 0 };
@@ -59,9 +61,9 @@ static struct th_str lost(const struct th_json *from, const struct th_json *to)
 	while (th_json_next(&it)) {
 		struct th_str text = th_json_str(it.val), deeper;
 
-		if (text.len && carries(it.key) && !holds(to, text))
+		if (text.len && carries(it.key, chat) && !holds(to, text))
 			return text;
-		deeper = lost(it.val, to);
+		deeper = lost(chat, it.val, to);
 		if (deeper.len)
 			return deeper;
 	}
@@ -136,7 +138,7 @@ static void run_convert(const struct cua_case *c, cua_report_fn *report)
 		report(c, false, err.msg);
 	} else {
 		const struct th_json *body = th_json_get(th_json_root(made), "body");
-		struct th_str missing = lost(th_json_root(given), th_json_root(made));
+		struct th_str missing = lost(back, th_json_root(given), th_json_root(made));
 
 		if (missing.len)
 			report(c, false,
