@@ -110,6 +110,19 @@ static bool closes(struct th_str s)
 	       th_call_begins(&rest);
 }
 
+/* "[10,20]", "(10,20)": what holds a point holds no quote. */
+static bool is_point(struct th_str s)
+{
+	double n[4];
+	int count;
+
+	s = th_str_trim(s);
+	if (!s.len || !s.ptr[0] || !strchr("[(<", s.ptr[0]))
+		return false;
+	count = th_dialect_numbers(s, n, 4);
+	return count == 2 || count == 4;
+}
+
 /* Where the text that begins at 0 ends: the quote's offset; -1: nowhere. */
 static ptrdiff_t text_end(struct th_str s, char quote, bool raw)
 {
@@ -119,7 +132,8 @@ static ptrdiff_t text_end(struct th_str s, char quote, bool raw)
 		if (s.ptr[i] == '\\' && !raw) {
 			i++;
 		} else if (s.ptr[i] == quote) {
-			if (closes(th_str_sub(s, i + 1, s.len)))
+			if (closes(th_str_sub(s, i + 1, s.len)) ||
+			    (first < 0 && is_point(th_str_sub(s, 0, i))))
 				return (ptrdiff_t)i;
 			if (first < 0)
 				first = (ptrdiff_t)i;
@@ -148,17 +162,18 @@ static bool hex(struct th_str s, uint32_t *ret)
 	return s.len > 0;
 }
 
-/* One escape whose letter is s[0]; how many bytes it took, 0: it is none. */
+/* One escape whose letter is s[0]; how many bytes it took, 0: it is none.  Python's \a, \b, \f
+ * and \v are no characters that anybody types: "C:\files" is a path whose \ was not doubled. */
 static size_t unescape(struct th_str s, struct th_buf *out)
 {
-	static const char from[] = "ntr\\'\"abfv0", to[] = "\n\t\r\\'\"\a\b\f\v";
+	static const char from[] = "ntr\\'\"", to[] = "\n\t\r\\'\"";
 	const char *at = s.len && s.ptr[0] ? strchr(from, s.ptr[0]) : NULL;
 	size_t digits;
 	uint32_t c;
 
 	if (!s.len)
 		return 0;
-	if (at && *at != '0') {
+	if (at) {
 		th_buf_add_char(out, to[at - from]);
 		return 1;
 	}

@@ -347,6 +347,38 @@ static bool find_code(struct th_str text, struct th_str *ret_before, struct th_s
 	return false;
 }
 
+#define INLINE_TRIES_MAX 16
+
+/* "Click on it: pyautogui.click(x=1, y=2)": a call in the middle of a line.  Words about a call are
+ * none: it has pyautogui before its name or x= as its first argument. */
+static bool find_inline(struct th_say *say, struct th_str text, struct th_str *ret_before,
+			struct th_str *ret_code)
+{
+	int tries = 0;
+
+	for (size_t i = 0; i < text.len && tries < INLINE_TRIES_MAX; i++) {
+		struct th_str here = th_str_sub(text, i, text.len), rest = here, name;
+		bool inside = i > 0 && ((text.ptr[i - 1] | 0x20) >= 'a' || text.ptr[i - 1] == '_' ||
+					text.ptr[i - 1] == '.');
+		struct th_text_call call;
+
+		if (inside || text.ptr[i] == ' ' || text.ptr[i] == '\n' || !th_call_begins(&rest))
+			continue;
+		name = rest;
+		if (!th_opencua_find(th_str_trim(th_str_split(&name, '('))))
+			continue;
+		tries++;
+		if (th_call_read(&rest, say->a, &call, NULL) || !call.count ||
+		    (!th_str_starts(call.name, TH_STR("pyautogui.")) &&
+		     !th_str_is(call.keys[0], "x")))
+			continue;
+		*ret_before = th_str_sub(text, 0, i);
+		*ret_code = th_str_sub(here, 0, here.len - rest.len);
+		return true;
+	}
+	return false;
+}
+
 static void say_text(struct th_say *say, struct th_str text)
 {
 	struct th_str before, code;
@@ -360,7 +392,7 @@ static void say_text(struct th_say *say, struct th_str text)
 					       : th_str_sub(inside, (size_t)open + 7, inside.len));
 		text = th_str_sub(text, (size_t)think + 8, text.len);
 	}
-	if (!find_code(text, &before, &code)) {
+	if (!find_code(text, &before, &code) && !find_inline(say, text, &before, &code)) {
 		th_say_text(say, text);
 		return;
 	}

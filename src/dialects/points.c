@@ -107,6 +107,15 @@ static int find_tag(struct th_str s, double n[4])
 	return 0;
 }
 
+/* A number, or a text that is one. */
+static double number_of(const struct th_json *v, double none)
+{
+	struct th_str text = th_str_trim(th_json_str(v));
+	double n;
+
+	return number_start(text) && th_str_f64(text, &n) ? n : th_json_num(v, none);
+}
+
 /* x and y, or a member with both, at any depth. */
 static int find_member(const struct th_json *v, int depth, double n[4])
 {
@@ -115,8 +124,8 @@ static int find_member(const struct th_json *v, int depth, double n[4])
 	struct th_json_iter it = th_json_iter(v);
 	const double none = -1e300;
 
-	n[0] = th_json_num(th_json_get(v, "x"), none);
-	n[1] = th_json_num(th_json_get(v, "y"), none);
+	n[0] = number_of(th_json_get(v, "x"), none);
+	n[1] = number_of(th_json_get(v, "y"), none);
 	if (n[0] > none && n[1] > none)
 		return 2;
 	for (size_t i = 0; i < TH_COUNT(lists); i++) {
@@ -126,7 +135,7 @@ static int find_member(const struct th_json *v, int depth, double n[4])
 		if (!th_json_is_array(list) || (count != 2 && count != 4))
 			continue;
 		for (size_t k = 0; k < 4 && k < count; k++)
-			n[k] = th_json_num(th_json_at(list, k), none);
+			n[k] = number_of(th_json_at(list, k), none);
 		if (n[0] > none && n[1] > none && (count == 2 || (n[2] > none && n[3] > none)))
 			return (int)count;
 	}

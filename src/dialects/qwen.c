@@ -73,6 +73,8 @@ static void say_object(struct th_say *say, struct th_str object)
 		th_say_error(say, object, err.msg);
 	} else if (!name.len && th_json_get(root, "action")) {
 		th_words_say(say, TH_STR(FUNCTION), object);
+	} else if (!name.len && th_json_get(arguments, "action")) { /* it forgot the name */
+		th_words_say(say, TH_STR(FUNCTION), raw);
 	} else if (!name.len) {
 		th_say_error(say, object, OPEN " must hold {\"name\": …, \"arguments\": …}");
 	} else if (th_json_type(arguments) == TH_JSON_STR) {

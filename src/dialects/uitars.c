@@ -51,6 +51,26 @@ static struct th_str take_part(struct th_str *s)
 	return part;
 }
 
+/* "computer.click" is click. */
+static struct th_str bare_name(struct th_str name)
+{
+	for (size_t i = name.len; i > 0; i--)
+		if (name.ptr[i - 1] == '.')
+			return th_str_sub(name, i, name.len);
+	return name;
+}
+
+/* Whether a call of UI-TARS' own begins in *s, after blanks, which are then cut off. */
+static bool own_call_begins(struct th_str *s)
+{
+	struct th_str name;
+
+	if (!th_call_begins(s))
+		return false;
+	name = *s;
+	return th_uitars_knows(bare_name(th_str_trim(th_str_split(&name, '('))));
+}
+
 /* Calls until something else stands there; what is left stays in *s. */
 static void say_calls(struct th_say *say, struct th_str *s)
 {
@@ -67,6 +87,7 @@ static void say_calls(struct th_say *say, struct th_str *s)
 			*s = th_str_sub(*s, 1, s->len);
 		from = *s;
 		code = th_call_read(s, say->a, &call, &err);
+		call.name = bare_name(call.name);
 		if (!code)
 			code = th_uitars_word(say->c, &call, say->a, &word, &err);
 		if (!code)
@@ -76,6 +97,43 @@ static void say_calls(struct th_say *say, struct th_str *s)
 			*s = (struct th_str){ NULL, 0 };
 		}
 	} while (!code && th_call_begins(s));
+}
+
+/* "I click. Action: click(…)": the last label in a line that a call follows, when none begins one.
+ * What stands before the label; *ret_call: what follows it. */
+static bool find_inline(struct th_str s, struct th_str *ret_before, struct th_str *ret_call)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < s.len; i++) {
+		struct th_str rest = th_str_sub(s, i, s.len);
+		size_t len;
+
+		if (s.ptr[i] != 'A' || label_at(rest, &len) != ACTION)
+			continue;
+		rest = th_str_sub(rest, len, rest.len);
+		if (!own_call_begins(&rest))
+			continue;
+		*ret_before = th_str_sub(s, 0, i);
+		*ret_call = rest;
+		found = true;
+	}
+	return found;
+}
+
+/* A thought or a text, and the call that may follow it in its line. */
+static bool say_inline(struct th_say *say, struct th_str part, bool thought)
+{
+	struct th_str before = part, call = { NULL, 0 };
+	bool found = find_inline(part, &before, &call);
+
+	if (thought)
+		th_say_reasoning(say, before);
+	else
+		th_say_text(say, before);
+	if (found)
+		say_calls(say, &call);
+	return found;
 }
 
 static struct th_str strip(struct th_str s, const char *open, const char *close)
@@ -118,16 +176,15 @@ static void say_text(struct th_say *say, struct th_str text)
 		return;
 	}
 	part = take_part(&s);
-	if (th_call_begins(&part)) { /* a call without its label */
-		ptrdiff_t open = th_str_find_char(part, '(');
-
-		if (th_uitars_knows(th_str_trim(th_str_sub(part, 0, (size_t)open)))) {
-			say_calls(say, &part);
-			acted = true;
-			part = TH_STR("");
-		}
+	if (own_call_begins(&part)) { /* a call without its label */
+		say_calls(say, &part);
+		acted = true;
+		part = TH_STR("");
 	}
-	th_say_text(say, part);
+	if (!s.len && !acted)
+		acted = say_inline(say, part, false);
+	else
+		th_say_text(say, part);
 	while (s.len) {
 		int label = label_at(s, &len);
 
@@ -138,9 +195,14 @@ static void say_text(struct th_say *say, struct th_str text)
 			acted = true;
 			th_say_text(say, take_part(&s));
 		} else {
+			struct th_str thought = take_part(&s);
+
 			if (acted)
 				break; /* it goes on without having looked */
-			th_say_reasoning(say, take_part(&s));
+			if (s.len)
+				th_say_reasoning(say, thought);
+			else
+				acted = say_inline(say, thought, true);
 		}
 	}
 	if (labelled && !acted)

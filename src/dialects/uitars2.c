@@ -14,30 +14,56 @@
 
 /* ---- decode ---- */
 
-/* "<gui_think>…</gui_think>", "<think_never_used_…>…": what is in it, cut off *s. */
+#define THINK_TAG_MAX 120
+
+/* The name of a thought's tag at the start of `s`: "gui_think", "think_never_used_…"; else empty.
+ */
+static struct th_str think_tag(struct th_str s)
+{
+	struct th_str name = { NULL, 0 };
+	ptrdiff_t end;
+
+	if (!s.len || s.ptr[0] != '<')
+		return name;
+	end = th_str_find_char(th_str_sub(s, 0, THINK_TAG_MAX), '>');
+	if (end > 1)
+		name = th_str_sub(s, 1, (size_t)end - 1);
+	if (name.len && name.ptr[0] != '/' && th_str_find(name, TH_STR("think")) >= 0 &&
+	    th_str_find_char(name, '<') < 0)
+		return name;
+	return (struct th_str){ NULL, 0 };
+}
+
+/* Where the tag's end is, or -1. */
+static ptrdiff_t find_think_end(struct th_str s, struct th_str name)
+{
+	struct th_buf tag = TH_BUF_INIT(TH_KIB);
+	ptrdiff_t at;
+
+	th_buf_printf(&tag, "</%.*s>", TH_FMT(name));
+	at = th_str_find(s, th_buf_str(&tag));
+	th_buf_deinit(&tag);
+	return at;
+}
+
+/* "<gui_think>…</gui_think>": what is in it, cut off *s. */
 static struct th_str take_think(struct th_str *s)
 {
-	struct th_str name, close_tag, inside;
-	struct th_buf tag = TH_BUF_INIT(TH_KIB);
-	ptrdiff_t end = th_str_find_char(*s, '>'), close;
+	struct th_str name = think_tag(*s), inside;
+	size_t head = name.len + 2, tail = 0;
+	ptrdiff_t close;
 
-	if (!s->len || s->ptr[0] != '<' || end < 0 || end > 120)
+	if (!name.len)
 		return TH_STR("");
-	name = th_str_sub(*s, 1, (size_t)end - 1);
-	if (th_str_find(name, TH_STR("think")) < 0 || name.ptr[0] == '/')
-		return TH_STR("");
-	th_buf_printf(&tag, "</%.*s>", TH_FMT(name));
-	close_tag = th_buf_str(&tag);
-	close = th_str_find(*s, close_tag);
-	if (close < 0) /* without its end: up to the call */
+	close = find_think_end(*s, name);
+	if (close >= 0)
+		tail = name.len + 3;
+	else /* without its end: up to the call */
 		close = th_str_find(*s, TH_STR("<seed:tool_call>"));
 	if (close < 0)
 		close = (ptrdiff_t)s->len;
-	inside = th_str_sub(*s, (size_t)end + 1, (size_t)close - (size_t)end - 1);
-	*s = th_str_sub(*s, (size_t)close, s->len);
-	if (th_str_starts(*s, close_tag))
-		*s = th_str_sub(*s, close_tag.len, s->len);
-	th_buf_deinit(&tag);
+	inside = th_str_sub(*s, head, (size_t)close - head);
+	*s = th_str_sub(*s, (size_t)close + tail, s->len);
 	return inside;
 }
 
@@ -126,6 +152,28 @@ static bool say_block(struct th_say *say, struct th_str *s)
 	return true;
 }
 
+/* A word like "<thinking>" in a text, without its end, is no tag. */
+static bool thought_begins(struct th_str s)
+{
+	struct th_str name = think_tag(s);
+
+	return name.len && find_think_end(s, name) >= 0;
+}
+
+/* What stands before a call, or behind the last: texts, and thoughts in their tags. */
+static void say_between(struct th_say *say, struct th_str s)
+{
+	while (s.len) {
+		size_t at = 0;
+
+		while (at < s.len && !thought_begins(th_str_sub(s, at, s.len)))
+			at++;
+		th_say_text(say, th_str_sub(s, 0, at));
+		s = th_str_sub(s, at, s.len);
+		th_say_reasoning(say, take_think(&s));
+	}
+}
+
 static void say_text(struct th_say *say, struct th_str text)
 {
 	struct th_str s = th_str_trim(text);
@@ -141,12 +189,12 @@ static void say_text(struct th_say *say, struct th_str text)
 		if (call < 0)
 			call = th_str_find(s, TH_STR("<function="));
 		if (call > 0) {
-			th_say_text(say, th_str_sub(s, 0, (size_t)call));
+			say_between(say, th_str_sub(s, 0, (size_t)call));
 			s = th_str_sub(s, (size_t)call, s.len);
 		}
 		if (call < 0) {
 			if (!acted || !th_str_starts(s, TH_STR("<")))
-				th_say_text(say, s);
+				say_between(say, s);
 			return;
 		}
 		if (th_str_starts(s, TH_STR("<seed:tool_call>")))

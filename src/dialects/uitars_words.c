@@ -146,7 +146,7 @@ static enum th_code read_scroll(const struct th_dialect_context *c, const struct
 
 	if (th_str_ieq(way, TH_STR("up")))
 		ret->dy = -NOTCHES;
-	else if (th_str_ieq(way, TH_STR("down")))
+	else if (!th_call_get(call, "direction") || th_str_ieq(way, TH_STR("down")))
 		ret->dy = NOTCHES;
 	else if (th_str_ieq(way, TH_STR("left")))
 		ret->dx = -NOTCHES;
