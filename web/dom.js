@@ -3,20 +3,29 @@
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-function add(to, children) {
+const listening = new WeakSet(); // elements that were made with listeners
+
+function nodes(children, into = []) {
   for (const child of children) {
     if (child === null || child === undefined || child === false) continue;
-    if (Array.isArray(child)) add(to, child);
-    else to.append(child instanceof Node ? child : document.createTextNode(String(child)));
+    if (Array.isArray(child)) nodes(child, into);
+    else into.push(child instanceof Node ? child : document.createTextNode(String(child)));
   }
+  return into;
+}
+
+function add(to, children) {
+  to.append(...nodes(children));
   return to;
 }
 
 function set(element, props) {
   for (const [name, value] of Object.entries(props ?? {})) {
     if (value === null || value === undefined || value === false) continue;
-    if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
-    else element.setAttribute(name, value === true ? '' : String(value));
+    if (name.startsWith('on')) {
+      element.addEventListener(name.slice(2), value);
+      listening.add(element);
+    } else element.setAttribute(name, value === true ? '' : String(value));
   }
   return element;
 }
@@ -35,6 +44,34 @@ export function s(tag, props, ...children) {
 export function fill(element, ...children) {
   element.replaceChildren();
   return add(element, children);
+}
+
+/** Makes `is` look as `node` does; false: they are of different kinds, or one of them listens. */
+function liken(is, node) {
+  if (is.nodeName !== node.nodeName || listening.has(is) || listening.has(node)) return false;
+  if (is.nodeType === Node.TEXT_NODE) {
+    if (is.data !== node.data) is.data = node.data;
+    return true;
+  }
+  for (const { name } of [...is.attributes]) if (!node.hasAttribute(name)) is.removeAttribute(name);
+  for (const { name, value } of node.attributes) if (is.getAttribute(name) !== value) is.setAttribute(name, value);
+  renew(is, ...node.childNodes);
+  return true;
+}
+
+/**
+ * As fill, for what is drawn again and again: an element that is there already stays and only what differs in it changes, so that neither
+ * a press on it nor a selection in it is lost.  One with listeners stays only where it is the same object.
+ */
+export function renew(element, ...children) {
+  const wanted = nodes(children);
+  wanted.forEach((node, i) => {
+    const is = element.childNodes[i];
+    if (is === node) return;
+    if (!is) element.append(node);
+    else if (wanted.includes(is) || !liken(is, node)) is.replaceWith(node);
+  });
+  while (element.childNodes.length > wanted.length) element.lastChild.remove();
 }
 
 const icons = {

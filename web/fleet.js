@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // fleet.js - the servers of one database, and what they have.  It looks again every two seconds while somebody looks at it.
-import { h, fill } from './dom.js';
+import { h, fill, renew } from './dom.js';
 import { count, duration, oneLine, plural } from './format.js';
 import { get } from './api.js';
 
@@ -66,11 +66,11 @@ export function fleetView(root, { fail }) {
   function show({ nodes, slow = [] }) {
     const n = sums(nodes);
     table.hidden = !nodes.length;
-    fill(tiles, !nodes.length ? null : [tile('Nodes', count(n.nodes), [n.draining ? `${n.draining} draining` : '', n.dead ? `${n.dead} dead` : ''].filter(Boolean).join(', ')),
+    renew(tiles, !nodes.length ? null : [tile('Nodes', count(n.nodes), [n.draining ? `${n.draining} draining` : '', n.dead ? `${n.dead} dead` : ''].filter(Boolean).join(', ')),
       tile('Running', count(n.running)), tile('Waiting', count(n.waiting)), tile('Without an owner', count(n.ownerless), n.ownerless ? 'running, but at no live node' : null), tile('Queue', n.queue ? duration(n.queueMs) : '–', n.queue ? `the first of ${n.queue} to be taken` : 'none waits to be taken'), tile('Renewed', `${duration(n.seen)} ago`, 'by the slowest node')]);
-    fill(body, [...nodes].sort((a, b) => order[stateOf(a)] - order[stateOf(b)] || (a.name ?? '').localeCompare(b.name ?? '')).map(rowOf));
+    renew(body, [...nodes].sort((a, b) => order[stateOf(a)] - order[stateOf(b)] || (a.name ?? '').localeCompare(b.name ?? '')).map(rowOf));
     slowTable.hidden = !slow.length;
-    fill(slowBody, slow.map(slowOf));
+    renew(slowBody, slow.map(slowOf));
     const said = nodes.length ? `${plural(n.nodes, 'node')} live.` : 'This server is alone: its log is on its own machine. docs/FLEET.md says how several share one database.';
     if (note.textContent !== said) note.textContent = said;
   }

@@ -3,7 +3,7 @@
 //
 // The server sends changed tiles over a WebSocket; each message is one whole frame.  Whoever takes over has a lease, which is
 // renewed while this tab lives; a tab that is gone gives the desktop back by itself.
-import { h, fill, announce, button, dialog, toast } from './dom.js';
+import { h, fill, renew, announce, button, dialog, toast } from './dom.js';
 import { oneLine } from './format.js';
 import { sessionPath } from './api.js';
 import { marks } from './fold.js';
@@ -68,6 +68,9 @@ export class LiveScreen {
     this.points = h('span', { class: 'points' });
     this.status = h('p', { class: 'live-status', role: 'status' });
     this.controls = h('div', { class: 'row' });
+    this.taking = button('Take over', { onclick: () => this.take() }, 'hand');
+    this.holding = [button('Give back', { class: 'primary', onclick: () => this.giveBack() }), button('Send text', { onclick: () => this.sendText() }),
+      button('Its clipboard', { onclick: () => this.send({ type: 'input', actions: [{ type: 'clipboard_get' }] }) })];
     this.element = h('section', { class: 'live-screen', 'aria-label': 'Desktop', hidden: true },
       h('div', { class: 'live-box' }, this.canvas, this.points, this.pointer), this.status, this.controls);
     this.listen();
@@ -184,9 +187,7 @@ export class LiveScreen {
     clearInterval(this.renewal);
     if (mine) this.renewal = setInterval(() => this.send({ type: 'renew' }), RENEW_MS);
     this.status.textContent = mine ? (ready ? 'You have the desktop; the agent waits.' : 'You get the desktop when the call under way is over.') : holder ? `${oneLine(holder, 60)} has the desktop.` : '';
-    fill(this.controls, !this.mayRun || !this.controllable ? null : mine ? [button('Give back', { class: 'primary', onclick: () => this.giveBack() }),
-      button('Send text', { onclick: () => this.sendText() }), button('Its clipboard', { onclick: () => this.send({ type: 'input', actions: [{ type: 'clipboard_get' }] }) })]
-      : holder ? null : button('Take over', { onclick: () => this.take() }, 'hand'));
+    renew(this.controls, !this.mayRun || !this.controllable ? null : mine ? this.holding : holder ? null : this.taking);
     if (mine && ready && !(before && this.wasReady)) {
       announce('You have the desktop');
       this.canvas.focus();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // session.js - one session as it goes: timeline, what waits, what is on its screen, and a box to speak to it.
-import { h, fill, announce, button, dialog, icon, iconButton, toast } from './dom.js';
+import { h, fill, renew, announce, button, dialog, icon, iconButton, toast } from './dom.js';
 import { ago, cost, count, duration, moment, oneLine, plural } from './format.js';
 import { Fold, marks } from './fold.js';
 import { entry, groups, hasText } from './entries.js';
@@ -302,7 +302,7 @@ class SessionView {
     document.title = this.options.title(oneLine(r.title || this.id, 60));
     this.back.href = listAddress();
     this.toggle.setAttribute('aria-pressed', String(this.sideShown ?? false));
-    fill(this.heading, h('h1', { dir: 'auto' }, oneLine(r.title || this.id, 140)),
+    renew(this.heading, h('h1', { dir: 'auto' }, oneLine(r.title || this.id, 140)),
       h('p', { class: 'meta' }, badge(r.state), r.state === 'scheduled' && r.start_ms ? h('span', null, moment(r.start_ms)) : null, h('span', null, oneLine(r.agent ?? '', 40)), h('span', { class: 'muted' }, oneLine(r.model ?? '', 40)),
         r.parent ? h('a', { href: `#/compare/${encodeURIComponent(r.parent)}/${encodeURIComponent(this.id)}` }, 'fork: compare') : null));
     const same = controls.length === this.decisions.length && controls.every((b, i) => b.textContent === this.decisions[i].textContent && b.className === this.decisions[i].className);
@@ -484,7 +484,7 @@ class SessionView {
     if (this.terminal && this.terminal.element.parentNode !== this.side) this.live.element.after(this.terminal.element);
     this.sideRest ??= h('div', { class: 'side-rest' });
     if (this.sideRest.parentNode !== this.side) this.side.append(this.sideRest);
-    fill(this.sideRest, this.live?.shown ? null : this.screenBox,
+    renew(this.sideRest, this.live?.shown ? null : this.screenBox,
       h('dl', { class: 'figures' }, facts.map(([k, v, max]) => [h('dt', null, k), h('dd', { dir: 'auto' }, String(v), max ? h('span', { class: 'muted' }, ` of ${max}`) : null)])),
       h('p', { class: 'muted' }, plural(this.reader.last, 'event'), ' in its log'));
   }

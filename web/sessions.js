@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // sessions.js - the list of sessions.  It looks for what changed every two seconds while somebody looks at it.
-import { h, fill, button, icon, toast } from './dom.js';
+import { h, fill, renew, button, icon, toast } from './dom.js';
 import { ago, cost, count, moment, oneLine, plural } from './format.js';
 import { get, sessionPath } from './api.js';
 import { badge, isActive, nowLine, states } from './states.js';
@@ -244,7 +244,7 @@ export function sessionsView(root, { waiting, query }) {
   document.addEventListener('keydown', onkey);
 
   const unwatch = waiting.watch((all) => {
-    fill(waits, all.length ? h('a', { class: 'waits-banner', href: '#/waiting' }, icon('hand'),
+    renew(waits, all.length ? h('a', { class: 'waits-banner', href: '#/waiting' }, icon('hand'),
       h('strong', null, all.length === 1 ? 'One decision waits for you' : `${all.length} decisions wait for you`),
       h('span', { class: 'muted clip' }, oneLine(all[0].title ?? '', 80))) : null);
   });

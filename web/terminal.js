@@ -2,7 +2,7 @@
 // terminal.js - the terminal of a session's shell as it is now, and a person who types there.
 //
 // The server sends the rows that changed, as texts.  Taking over is that of the desktop (live.js): the agent waits meanwhile.
-import { h, fill, announce, button, toast } from './dom.js';
+import { h, renew, announce, button, toast } from './dom.js';
 import { oneLine, visible } from './format.js';
 import { sessionPath } from './api.js';
 import { close, giveBackDialog, RENEW_MS, RETRY_MS } from './live.js';
@@ -21,6 +21,8 @@ export class LiveTerminal {
     this.screen = h('pre', { class: 'terminal', tabindex: '0', role: 'log', 'aria-label': 'The terminal, live', 'aria-live': 'off', dir: 'ltr' });
     this.status = h('p', { class: 'live-status', role: 'status' });
     this.controls = h('div', { class: 'row' });
+    this.taking = button('Take over', { onclick: () => this.send({ type: 'take' }) }, 'hand');
+    this.giving = button('Give back', { class: 'primary', onclick: () => giveBackDialog('Give the terminal back', (note) => this.send({ type: 'give', note })) });
     this.line = h('input', { type: 'text', class: 'word', 'aria-label': 'A line for the terminal', placeholder: 'A line for the terminal', autocomplete: 'off', spellcheck: 'false' });
     this.form = h('form', { class: 'terminal-line', hidden: true }, this.line, h('div', { class: 'row' },
       h('button', { class: 'primary' }, 'Enter'), keys.map(([name, key]) => button(name, { onclick: () => this.type(key) }))));
@@ -103,9 +105,7 @@ export class LiveTerminal {
     if (mine) this.renewal = setInterval(() => this.send({ type: 'renew' }), RENEW_MS);
     this.form.hidden = !(mine && ready);
     this.status.textContent = mine ? (ready ? 'You have the terminal; the agent waits.' : 'You get the terminal when the call under way is over.') : holder ? `${oneLine(holder, 60)} has taken over.` : '';
-    fill(this.controls, !this.mayRun ? null
-      : mine ? button('Give back', { class: 'primary', onclick: () => giveBackDialog('Give the terminal back', (note) => this.send({ type: 'give', note })) })
-        : holder ? null : button('Take over', { onclick: () => this.send({ type: 'take' }) }, 'hand'));
+    renew(this.controls, !this.mayRun ? null : mine ? this.giving : holder ? null : this.taking);
     if (mine && ready && !before) {
       announce('You have the terminal');
       this.line.focus();

@@ -268,6 +268,30 @@ class Sessions(house_page.Paged):
         tab.click(".back")
         tab.wait_text("Now one", ".session-row .title")
 
+    def test_a_click_in_the_head_is_not_lost(self):
+        """What is drawn again while the button of the mouse is down is still what is clicked, and what a person selected stays."""
+        self.serve(say("One."), say("Two."), say("Three."))
+        self.begin()
+        self.wait_event(self.begin_session("First.", id="one"), "final")
+        self.good_call("POST", "/api/sessions/one/fork", {"id": "two"}, 201)
+        tab = self.open("#/s/two")
+        x, y = tab.wait("(() => { const r = document.querySelector('.meta a').getBoundingClientRect(); return [r.x + 5, r.y + r.height / 2]; })()")
+        tab.wait("document.querySelector('.figures dd')")
+        tab.js("(() => { const all = getSelection(); all.selectAllChildren([...document.querySelectorAll('.figures dd')].find((e) => e.textContent === 'two')); })()")
+        tab.call("Input.dispatchMouseEvent", {"type": "mouseMoved", "x": x, "y": y, "button": "none"})
+        turns = "document.querySelector('.figures dd').textContent"
+        before = tab.js(turns)
+        self.good_call("POST", "/api/sessions/two/messages", {"text": "More."}, 202)
+        tab.wait("%s !== '%s'" % (turns, before))
+        self.assertEqual(tab.js("getSelection().toString()"), "two")
+        before = tab.js(turns)
+        tab.call("Input.dispatchMouseEvent", {"type": "mousePressed", "x": x, "y": y, "button": "left", "clickCount": 1})
+        self.good_call("POST", "/api/sessions/two/messages", {"text": "And more."}, 202)
+        tab.wait("%s !== '%s'" % (turns, before))
+        tab.wait_text("Finished", ".session-head .badge")
+        tab.call("Input.dispatchMouseEvent", {"type": "mouseReleased", "x": x, "y": y, "button": "left", "clickCount": 1})
+        tab.wait("location.hash === '#/compare/one/two'")
+
     def choose(self, tab, selector, value):
         tab.js("(() => { const s = document.querySelector(%s); s.value = %s; s.dispatchEvent(new Event('change')); })()" % (json.dumps(selector), json.dumps(value)))
 
