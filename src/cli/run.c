@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "base/moment.h"
+#include "base/priority.h"
 #include "base/text.h"
 #include "cli/run_agent.h"
 #include "cli/runner.h"
@@ -76,6 +77,9 @@ static const struct th_option run_options[] = {
 	  "prints "
 	  "the session's name and does not wait",
 	  NULL },
+	{ "priority", 0, "low|normal|high", TH_OPTION_TEXT, AT(priority),
+	  "at a server: which of the sessions that wait for room goes on first (default: normal)",
+	  "low normal high" },
 	{ "plan", 0, NULL, TH_OPTION_FLAG, AT(plan),
 	  "plan mode: it looks and changes nothing, until thole resume --act", NULL },
 	RUN_SERVER,
@@ -294,6 +298,16 @@ static enum th_code check_at(struct th_str at, struct th_err *err)
 	return th_prefix(err, code, "--at");
 }
 
+static enum th_code check_priority(struct th_str name, struct th_err *err)
+{
+	enum th_priority ignored;
+
+	return th_priority_parse(name, &ignored)
+		   ? TH_OK
+		   : th_fail(err, TH_EUSAGE, "--priority is " TH_PRIORITY_NAMES ", not \"%.*s\"",
+			     TH_FMT(th_utf8_cut(name, TH_NAME_NEAR_MAX)));
+}
+
 static int run_there(struct run_options *o, struct th_str task)
 {
 	struct th_remote_job job = { .common = &o->common,
@@ -301,6 +315,7 @@ static int run_there(struct run_options *o, struct th_str task)
 				     .session_id = o->session,
 				     .message = o->act ? o->note : task,
 				     .at = o->at,
+				     .priority = o->priority,
 				     .plan = o->plan,
 				     .act = o->act,
 				     .output = output_of(o),
@@ -311,10 +326,26 @@ static int run_there(struct run_options *o, struct th_str task)
 
 	if (!code && o->at.ptr)
 		code = check_at(o->at, &err);
+	if (!code && o->priority.ptr)
+		code = check_priority(o->priority, &err);
 	if (!code && o->more.ptr)
 		code = more_json(o->more, &more, &err);
 	job.more = th_buf_str(&more);
 	return code ? th_cli_fail(&err) : th_remote_run(&job);
+}
+
+/* What only a server can do. */
+static enum th_code check_here(const struct run_options *o, struct th_err *err)
+{
+	if (o->at.ptr)
+		return th_fail(err, TH_EUSAGE,
+			       "--at is for a server (--server URL): on this machine nobody is "
+			       "there to begin it");
+	if (o->priority.ptr)
+		return th_fail(err, TH_EUSAGE,
+			       "--priority is for a server (--server URL): on this machine a task "
+			       "begins at once");
+	return TH_OK;
 }
 
 /* ---- the commands ---- */
@@ -338,10 +369,8 @@ static int run_run(const struct th_command *self, int argc, char **argv)
 		return 0;
 	if (code == TH_OK)
 		code = th_remote_find(&o.common, &remote, &err);
-	if (code == TH_OK && !remote && o.at.ptr)
-		code = th_fail(&err, TH_EUSAGE,
-			       "--at is for a server (--server URL): on this machine nobody is "
-			       "there to begin it");
+	if (code == TH_OK && !remote)
+		code = check_here(&o, &err);
 	if (code == TH_OK && !remote)
 		code = common_setup(&o, &config, &job, &err);
 	if (code == TH_OK)

@@ -87,6 +87,7 @@ struct th_remote_job {
 	struct th_str message;           /* empty: it is resumed; act: said with it */
 	struct th_str more;              /* JSON: beyond its limits; empty: nothing */
 	struct th_str at;                /* when a new one begins; empty: now, and it is followed */
+	struct th_str priority;          /* of a new one; empty: normal, or what the server has */
 	bool plan, act;                  /* a task in plan mode; its end */
 	enum th_output output;
 	bool as_terminal;

@@ -50,6 +50,8 @@ static enum th_code begin(struct th_follow *f)
 		th_jw_kbool(&w, "plan", true);
 	if (f->job->at.len)
 		th_jw_kstr(&w, "start_at", f->job->at);
+	if (f->job->priority.len)
+		th_jw_kstr(&w, "priority", f->job->priority);
 	th_jw_object_end(&w);
 	code = th_buf_check(&body, "the task", &f->err);
 	q.body = th_buf_str(&body);
@@ -456,13 +458,10 @@ static int finish(struct th_follow *f, enum th_code code)
 }
 
 /* It is not waited for: its name is all there is to say. */
-static int begin_later(struct th_follow *f, bool exists)
+static int begin_later(struct th_follow *f)
 {
 	struct th_jw w = th_jw(&f->show.out);
-	enum th_code code = exists
-				? th_fail(&f->err, TH_EUSAGE,
-					  "--at is for a new session, and session %s exists", f->id)
-				: begin(f);
+	enum th_code code = begin(f);
 
 	if (code)
 		return th_cli_fail(&f->err);
@@ -485,8 +484,14 @@ static int work(struct th_follow *f, bool exists)
 
 	if (f->job->act)
 		return finish(f, run_act(f));
+	if (exists && (f->job->at.len || f->job->priority.len)) {
+		(void)th_fail(&f->err, TH_EUSAGE,
+			      "--%s is for a new session, and session %s exists",
+			      f->job->at.len ? "at" : "priority", f->id);
+		return th_cli_fail(&f->err);
+	}
 	if (f->job->at.len)
-		return begin_later(f, exists);
+		return begin_later(f);
 	if (f->job->message.len)
 		return finish(f, exists ? run_message(f) : run_new(f));
 	code = load(f, &p);

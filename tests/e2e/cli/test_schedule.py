@@ -80,6 +80,21 @@ class Scheduled(serving.Served):
         self.assertIn(name, self.good("sessions", *at, "--state", "scheduled").out)
         self.assertIn("Done.", self.good("resume", name, *at).out)
 
+    def test_the_priority_of_a_task(self):
+        self.serve_rules([{"parts": [{"text": "Done."}]}])
+        self.serve_http()
+        self.env["THOLE_TOKEN"] = serving.TOKENS["alice"]
+        at = ["--server", "http://127.0.0.1:%d" % self.port]
+        self.assertIn("Done.", self.good("run", *at, "--priority", "low", "-s", "named", "Go.").out)
+        name = self.good("run", *at, "--priority", "low", "--at", "2033-01-01T00:00:00Z", "Go.").out.strip()
+        self.assertEqual([self.good_call("GET", "/api/sessions/" + n)["priority"] for n in ("named", name)], ["low", "low"])
+        # A higher one than the user may have is refused, and nothing begins.
+        self.bad(1, "priority", "run", *at, "--priority", "high", "-s", "other", "Go.")
+        self.assertEqual(self.call("GET", "/api/sessions/other").status, 404)
+        self.bad(2, "session named exists", "run", *at, "--priority", "low", "-s", "named", "Go.")
+        self.bad(2, '--priority is low, normal or high, not "urgent"', "run", *at, "--priority", "urgent", "Go.")
+        self.bad(2, "on this machine a task begins at once", "run", "--priority", "low", "Go.")
+
     def test_over_a_kill(self):
         """One whose time came while no server was there, and one whose time comes in the next one."""
         self.serve_rules([{"parts": [{"text": "Done."}]}])
