@@ -214,11 +214,9 @@ void th_cli_waits(struct th_str id, const struct th_common *o, const struct th_c
 				    : "\napprove:  %s approve ",
 		      th_cli_program());
 	th_cli_word(out, id);
-	th_buf_add_char(out, ' ');
+	th_buf_add_cstr(out, c->question && !parked ? " \"TEXT\" " : " ");
 	th_call_name(c, &name);
 	th_cli_word(out, th_buf_str(&name));
-	if (c->question)
-		th_buf_add_cstr(out, " \"TEXT\"");
 	th_cli_same_log(o, out);
 	th_buf_add_cstr(out, parked ? " --as done   (or not_started, unknown)" : "   (or reject)");
 }

@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import select
+import shlex
 import subprocess
 
 import house
@@ -28,7 +29,11 @@ class Here(house.House):
     def test_a_command_answers(self):
         ended = self.good("run", "-m", "human/human", "-s", "q", "go", code=3, stdin=QUESTION)
         self.assertIn("ask: Which colour?", ended.out)
-        self.assertIn("thole answer q", ended.out)
+        # The line that says how to answer is a command that does.
+        line = next(l for l in ended.out.splitlines() if l.startswith("answer:"))
+        words = shlex.split(line.split("(or")[0].partition(":")[2].replace("TEXT", "light blue"))
+        self.good("fork", "q", "q2")
+        self.assertIn("answered: ask: Which colour?", self.good(*[w.replace("q", "q2") if w == "q" else w for w in words[1:]]).out)
         self.bad(2, "needs the name of a session, and the answer", "answer", "q")
         self.bad(1, "no call", "answer", "q", "blue", "other")
         self.assertIn("answered: ask: Which colour?", self.good("answer", "q", "dark blue").out)
