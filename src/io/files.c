@@ -236,9 +236,12 @@ enum th_code th_dir_make(const char *path, mode_t mode, struct th_err *err)
 			continue;
 		char saved = at[i];
 		at[i] = '\0';
-		if (mkdir(at, mode) < 0 && errno != EEXIST &&
-		    !(errno == EROFS && stat(at, &st) == 0))
-			return th_fail_errno(err, errno, "make the folder %s", at);
+		if (mkdir(at, mode) < 0 && errno != EEXIST) {
+			int errnum = errno;
+
+			if (errnum != EROFS || stat(at, &st) != 0)
+				return th_fail_errno(err, errnum, "make the folder %s", at);
+		}
 		at[i] = saved;
 	}
 	if (stat(path, &st) < 0)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "io/clock.h"
 #include "io/files.h"
@@ -295,12 +296,19 @@ static enum th_code identify(struct th_db *db, bool *ret_empty, bool *ret_old, s
 	return TH_OK;
 }
 
-/* Made for nobody: a folder that is not there is a path with a slip in it more often than not. */
+/*
+ * Made for nobody: a folder that is not there is a path with a slip in it more often than not.  One
+ * that takes no files is told of by SQLite as of a file that is not there.
+ */
 static enum th_code fail_folder(const struct th_db *db, struct th_err *err)
 {
 	const char *slash = strrchr(db->path, '/');
 	int len = slash ? (int)(slash - db->path) : 0;
+	char folder[TH_PATH_LEN_MAX];
 
+	snprintf(folder, sizeof(folder), "%.*s", TH_MAX(len, 1), db->path);
+	if (access(folder, W_OK | X_OK) != 0 && errno != ENOENT)
+		return th_fail_errno(err, errno, "%s: no file can be made in its folder", db->path);
 	return th_fail(err, TH_ENOENT,
 		       "%s: its folder is not there; make it (mkdir -p %.*s), or name another "
 		       "store",

@@ -39,25 +39,38 @@ class StoreFaults(house.House):
         self.assertEqual(self.kinds("one"), kinds)
         self.good("log", "--verify")
 
-    def test_read_only(self):
-        kinds = self.one_run()
-        store = self.store()
-        words = [house.THOLE, "run", "-m", "gpt-5.4", "-s", "two", "hello"]
+    def read_only(self, place, *words):
+        """How the program ends where this file or folder may only be read; to root modes say nothing, and a file system does."""
         if os.geteuid() == 0:
-            # To root modes say nothing; a file system that may only be read does.
             mount = 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && shift && exec "$@"'
-            words = ["unshare", "--mount", "sh", "-c", mount, "sh", str(store.parent), *words]
+            folder = place if place.is_dir() else place.parent
+            words = ["unshare", "--mount", "sh", "-c", mount, "sh", str(folder), *words]
         else:
-            os.chmod(store, 0o400)
+            os.chmod(place, 0o500 if place.is_dir() else 0o400)
         done = subprocess.run(words, env=self.env, cwd=self.work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=60)
         ended = house.Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
         if "unshare: " in ended.err or "mount: " in ended.err:
             self.skipTest("root may write everything, and may not mount: " + ended.err)
         self.assertEqual(ended.code, 1, ended)
-        self.sentence(ended, "read")
+        return ended
+
+    def test_read_only(self):
+        kinds = self.one_run()
+        words = [house.THOLE, "run", "-m", "gpt-5.4", "-s", "two", "hello"]
+        self.sentence(self.read_only(self.store(), *words), "read")
         self.assertEqual(self.kinds("one"), kinds)
         self.good("log", "--verify")
+
+    def test_read_only_folder(self):
+        """Where no log can be made, the reason is not that its folder is not there."""
+        shut = self.folder / "shut"
+        shut.mkdir()
+        words = [house.THOLE, "run", "-m", "gpt-5.4", "hello"]
+        why = "(Read-only file system|Permission denied)"
+        self.assertRegex(self.read_only(shut, *words, "--store", "sqlite:%s/new.db" % shut).err, "new.db: no file can be made in its folder: " + why)
+        self.assertRegex(self.read_only(shut, "env", "XDG_STATE_HOME=%s" % shut, *words).err, "make the folder %s/thole: %s" % (shut, why))
+        self.assertEqual(list(shut.iterdir()), [])
 
     def test_changed_row(self):
         self.one_run()
