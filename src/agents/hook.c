@@ -198,7 +198,7 @@ static enum th_code read_group(enum th_hook_event event, const struct th_json *g
 		return th_fail(err, TH_EUSAGE, "must be an object {matcher, hooks}");
 	while (th_json_next(&it))
 		if (!th_str_is(it.key, "matcher") && !th_str_is(it.key, "hooks"))
-			return th_fail(err, TH_EUSAGE, "has no member \"%.*s\"",
+			return th_fail(err, TH_EUSAGE, "takes matcher and hooks, not \"%.*s\"",
 				       TH_FMT(th_utf8_cut(it.key, 40)));
 	if (!th_json_is_array(hooks))
 		return th_fail(err, TH_EUSAGE, "hooks must be a list");

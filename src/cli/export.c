@@ -67,7 +67,9 @@ static const struct th_export_form *form_of(struct th_str name, struct th_err *e
 	const struct th_export_form *form = th_export_form(name.len ? name : TH_STR("lines"));
 
 	if (!form)
-		(void)th_fail(err, TH_EUSAGE, "--format is one of " TH_EXPORT_FORM_WORDS);
+		(void)th_fail(err, TH_EUSAGE,
+			      "--format is one of " TH_EXPORT_FORM_WORDS ", not \"%.*s\"",
+			      TH_FMT(th_utf8_cut(name, TH_NAME_NEAR_MAX)));
 	return form;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* serve.c - thole serve: options into a runtime and a server, and the process around them. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/services.h"
 #include "cli/token.h"
+#include "config/read.h"
 #include "io/files.h"
 #include "io/loop.h"
 #include "server/server.h"
@@ -183,7 +185,8 @@ static void reload(struct process *p)
 	notify(state.ptr);
 	code = th_cli_config(&p->o->common, &config, &err);
 	if (!code)
-		code = th_server_reload(p->server, config->serve, &err);
+		code = th_config_part_err(config->file, "serve",
+					  th_server_reload(p->server, config->serve, &err), &err);
 	if (code) {
 		th_config_free(config);
 		(void)th_prefix(&err, code, "reload, all stays as it was");
@@ -258,11 +261,19 @@ static enum th_code in_state(struct process *p, const char *name, struct th_str 
 	return code;
 }
 
-static enum th_code default_workspaces(struct process *p, struct th_str *ret, struct th_err *err)
+/* *ret: what was given, or nothing.  What cannot be written is said now, and not to the first user.
+ */
+static enum th_code workspaces(struct process *p, struct th_str *ret, struct th_err *err)
 {
-	enum th_code code = in_state(p, "workspaces", ret, err);
+	bool given = ret->len > 0;
+	enum th_code code = given ? TH_OK : in_state(p, "workspaces", ret, err);
+	const char *path = th_arena_cstr(&p->memory, *ret) ?: "";
 
-	return code ? code : th_dir_make(th_arena_cstr(&p->memory, *ret) ?: "", 0700, err);
+	if (!code)
+		code = th_dir_make(path, 0700, err);
+	if (!code && access(path, W_OK | X_OK) != 0)
+		code = th_fail_errno(err, errno, "no folder can be made in %s", path);
+	return code && given ? th_prefix(err, code, "--workspaces") : code;
 }
 
 /* Where the commands of Cua's desktop begin. */
@@ -322,8 +333,8 @@ static enum th_code start(struct process *p, struct th_err *err)
 	so.cert = o->cert.len ? th_arena_cstr(&p->memory, o->cert) : NULL;
 	so.key = o->key.len ? th_arena_cstr(&p->memory, o->key) : NULL;
 	code = th_token_store(&p->memory, &so.token_store, err);
-	if (!code && !so.workspaces.len)
-		code = default_workspaces(p, &so.workspaces, err);
+	if (!code)
+		code = workspaces(p, &so.workspaces, err);
 	if (!code)
 		code = in_state(p, "webhooks.jsonl", &so.outbox, err);
 	if (!code && o->cua.len)
@@ -339,7 +350,8 @@ static enum th_code start(struct process *p, struct th_err *err)
 	if (!code)
 		code = new_runtime(p, err);
 	if (!code)
-		code = th_server_new(p->loop, p->rt, &so, &p->server, err);
+		code = th_config_part_err(p->config->file, "serve",
+					  th_server_new(p->loop, p->rt, &so, &p->server, err), err);
 	return code ? code : first_link(p, so.token_store, err);
 }
 

@@ -169,6 +169,9 @@ static int list(const struct token_options *o, const char *path)
 		return th_cli_fail(&err);
 	for (size_t i = 0; i < t.count; i++)
 		print_one(o, &t.list[i], &out);
+	if (!t.count && !o->json)
+		(void)th_cli_die(0, "there is no token yet; %s token new USER makes one",
+				 th_cli_program());
 	th_tokens_deinit(&t);
 	return th_cli_print(&out, 0);
 }

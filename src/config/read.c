@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config/read.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "config/yaml.h"
 #include "io/files.h"
@@ -19,6 +21,29 @@ enum th_code th_config_table_err(struct th_str yaml, struct th_str name, enum th
 		return code ? th_prefix(err, code, "%.*s", TH_FMT(name)) : TH_OK;
 	return th_fail(err, TH_EUSAGE, "%.*s:%d: %.*s %s", TH_FMT(name), th_yaml_line(yaml, path),
 		       TH_FMT(path.len ? path : TH_STR("the file")), rest);
+}
+
+enum th_code th_config_part_err(struct th_str file, const char *member, enum th_code code,
+				struct th_err *err)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_CONFIG_SIZE_MAX);
+	struct th_buf at TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	size_t len = strlen(member);
+	struct th_err inner = { 0 };
+	struct th_str path;
+
+	if (!code || !file.len || strncmp(err->msg, member, len) != 0 ||
+	    strncmp(err->msg + len, ": ", 2) != 0 ||
+	    th_config_read_file(file, member, &text, &(struct th_err){ 0 }) != TH_OK)
+		return code;
+	snprintf(inner.msg, sizeof(inner.msg), "%s", err->msg + len + 2);
+	path = th_table_err_path(&inner);
+	th_buf_printf(&at, "%s%s%.*s", member, path.len ? "." : "", TH_FMT(path));
+	(void)th_fail(err, code, "%.*s:%d: %.*s%s %s", TH_FMT(file),
+		      th_yaml_line(th_buf_str(&text), th_buf_str(&at)), TH_FMT(th_buf_str(&at)),
+		      path.len ? "" : ":", inner.msg + (path.len ? path.len + 2 : 0));
+	explicit_bzero(text.ptr, text.len); /* it may hold a key */
+	return code;
 }
 
 enum th_code th_config_read_yaml(struct th_str yaml, struct th_str name, struct th_json_doc **ret,

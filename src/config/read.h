@@ -16,6 +16,12 @@
 TH_NODISCARD enum th_code th_config_table_err(struct th_str yaml, struct th_str name,
 					      enum th_code code, struct th_err *err);
 
+/* The same of a member that is read elsewhere: its errors begin with its name ("serve:
+ * users[0].name: is missing").  Any other error stays as it is, and so do all where `file` is
+ * empty. */
+TH_NODISCARD enum th_code th_config_part_err(struct th_str file, const char *member,
+					     enum th_code code, struct th_err *err);
+
 /* The text of the file `name` as JSON. */
 TH_NODISCARD enum th_code th_config_read_yaml(struct th_str yaml, struct th_str name,
 					      struct th_json_doc **ret, struct th_err *err);

@@ -109,7 +109,11 @@ static enum th_code check(const struct th_agent *agent, const struct th_json *de
 	if (th_script_code_init(agent, &script)) {
 		c.code = &script;
 		if (th_script_code_check(&script, TH_STR(""), &why))
-			code = th_fail(err, TH_EUSAGE, "%s", why.msg);
+			code = th_fail(err, TH_EUSAGE, "%s%s", why.msg,
+				       th_str_ends(th_str_trim(agent->script), TH_STR(".lua"))
+					   ? "; script is the source itself, and script_file "
+					     "names a file with it"
+					   : "");
 	}
 	for (size_t i = 0; !code && i < team->count; i++) {
 		struct th_arena a TH_CLEANUP(th_arena_deinit) = {};

@@ -225,6 +225,24 @@ enum th_fetch_end th_fetch_end_of(const struct th_fetch *x, CURLcode code)
 	}
 }
 
+/* libcurl's "Failed to connect to HOST port N after 0 ms: Couldn't connect to server" says it
+ * thrice. */
+static void fail_connect(const char *why, struct th_err *ret)
+{
+	static const char begin[] = "Failed to connect to ";
+	struct th_str rest = th_str_of(why);
+	ptrdiff_t end;
+
+	if (!th_str_starts(rest, th_str_of(begin))) {
+		th_fail(ret, TH_ECONN, "cannot connect: %s", why);
+		return;
+	}
+	rest = th_str_sub(rest, sizeof(begin) - 1, rest.len);
+	end = th_str_find(rest, TH_STR(": Co"));
+	th_fail(ret, TH_ECONN, "cannot connect to %.*s",
+		TH_FMT(end < 0 ? rest : th_str_sub(rest, 0, (size_t)end)));
+}
+
 void th_fetch_describe(const struct th_fetch *x, enum th_fetch_end end, CURLcode code,
 		       struct th_err *ret)
 {
@@ -236,7 +254,7 @@ void th_fetch_describe(const struct th_fetch *x, enum th_fetch_end end, CURLcode
 	case TH_FETCH_STATUS:
 		break;
 	case TH_FETCH_CONNECT:
-		th_fail(ret, TH_ECONN, "cannot connect: %s", why);
+		fail_connect(why, ret);
 		break;
 	case TH_FETCH_TLS:
 		th_fail(ret, TH_ECONN, "TLS: %s", why);

@@ -62,11 +62,10 @@ static void on_ready(void *ctx, unsigned events)
 
 static enum th_code bad_address(struct th_str address, struct th_err *err)
 {
-	return th_fail(
-	    err, TH_EUSAGE,
-	    "\"%.*s\" is not an address to listen at; examples: 127.0.0.1:7711, [::1]:7711 and "
-	    "unix:PATH are",
-	    (int)TH_MIN(address.len, (size_t)100), address.ptr);
+	return th_fail(err, TH_EUSAGE,
+		       "\"%.*s\" is not an address to listen at, as 127.0.0.1:7711, [::1]:7711 and "
+		       "unix:PATH are",
+		       (int)TH_MIN(address.len, (size_t)100), address.ptr);
 }
 
 /* The host of HOST:PORT or [HOST]:PORT; *port gets the rest. */
@@ -103,7 +102,9 @@ static enum th_code open_tcp(const struct addrinfo *info, struct th_str address,
 
 		close(fd);
 		if (errnum == EADDRINUSE)
-			return th_fail(err, TH_EBUSY, "another program listens at %.*s",
+			return th_fail(err, TH_EBUSY,
+				       "another program listens at %.*s: end it, or choose "
+				       "another address",
 				       TH_FMT(address));
 		return th_fail_errno(err, errnum, "listening at %.*s", TH_FMT(address));
 	}

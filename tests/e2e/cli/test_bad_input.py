@@ -128,6 +128,10 @@ class Agents(house.House):
         for text, words in cases:
             path.write_text(text)
             self.bad(2, words, "run", "-a", path, "-m", "gpt-5.4", "task")
+        path.write_text("hooks:\n  pre_tool_use:\n  - command: ./check.sh\n")
+        self.bad(2, ["agent.yaml:", 'pre_tool_use[0]: takes matcher and hooks, not "command"'], "run", "-a", path, "-m", "gpt-5.4", "task")
+        path.write_text("script: rules.lua\n")
+        self.bad(2, "script_file names a file with it", "run", "-a", path, "-m", "gpt-5.4", "task")
         path.write_text("name: a\nrules:\n- {tool: 'shell*', decide: run}\n- {tool: refund, decide: refuse}\n- {tool: read_fil?, decide: ask}\n")
         self.good("plumb", "encode", "--model", "gpt-5.4", "--agent", path, stdin='{"items":[]}')
         self.bad(1, ["gone.yaml"], "run", "-a", self.folder / "gone.yaml", "-m", "gpt-5.4", "task")
@@ -139,6 +143,12 @@ class Agents(house.House):
         self.bad(2, ["config.yaml:1: ", "did you mean"], "run", "task")
         path.write_text("")
         self.bad(2, ["config.yaml", "empty"], "run", "task")
+        # What another part reads has its line, too.
+        for text, words in (("store: 'memory:'\nserve:\n  listn: x\n", "config.yaml:3: serve.listn is not known"),
+                            ("serve:\n  priority: low\n  users:\n  - {name: a, turns_per_day: many}\n", "config.yaml:4: serve.users[0].turns_per_day must be an integer"),
+                            ("serve: {priority: urgent}\n", "config.yaml:1: serve: priority is low, normal or high")):
+            path.write_text(text)
+            self.bad(2, words, "serve", "--listen", "unix:%s" % (self.folder / "sock"))
         path.unlink()
 
     def test_workspace(self):
@@ -230,7 +240,7 @@ class Models(house.House):
         (self.folder / "a.yaml").write_text("limits: {model_attempts: 1}\n")
         ended = self.good("run", "-a", self.folder / "a.yaml", "-m", "gpt-5.4", "--base-url", url, "-s", "un", "task",
                           code=1)
-        self.assertIn("connect", ended.out)
+        self.assertRegex(ended.out, r"\nthe model gave no answer: cannot connect to 127\.0\.0\.1 port \d+ after \d+ ms\n")
         self.assertIn(house.THOLE + " resume un", ended.out)
         self.assertEqual(self.events("un")[-1]["kind"], "error")
         # A pair too gets as far as asking its planner.

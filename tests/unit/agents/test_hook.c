@@ -110,7 +110,7 @@ static void entries(void **state)
 		{ "{}", TH_EUSAGE, "must be a list" },
 		{ "[1]", TH_EUSAGE, "must be an object" },
 		{ "[{}]", TH_EUSAGE, "hooks must be a list" },
-		{ "[{\"hooks\":[],\"x\":1}]", TH_EUSAGE, "no member" },
+		{ "[{\"hooks\":[],\"x\":1}]", TH_EUSAGE, "takes matcher and hooks, not \"x\"" },
 		{ "[{\"hooks\":[{}]}]", TH_EUSAGE, "command" },
 		{ "[{\"hooks\":[{\"command\":\"x\",\"timeout\":0}]}]", TH_EUSAGE, "timeout" },
 		{ "[{\"hooks\":[{\"command\":\"x\",\"timeout\":601}]}]", TH_EUSAGE, "at most 600" },
