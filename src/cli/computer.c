@@ -119,14 +119,22 @@ static enum th_code workspace_of(const struct th_computer_flags *o, struct th_ar
 	return TH_OK;
 }
 
+/* -c KIND[:WIDTHxHEIGHT], or what there is without it. */
+static enum th_code read_computer(const struct th_computer_flags *o, struct th_agent_computer *ret,
+				  struct th_err *err)
+{
+	struct th_str size = o->computer, kind = th_str_split(&size, ':');
+
+	return th_config_computer_read(kind.len ? kind : th_str_of(th_computer_kinds[0]->name),
+				       size, NULL, ret, err);
+}
+
 /* What it is started with, should it not run yet. */
 static enum th_code start_options(const struct th_computer_flags *o, struct th_arena *a,
 				  struct th_executor_options *x, struct th_err *err)
 {
-	struct th_str size = o->computer, kind = th_str_split(&size, ':');
 	struct th_agent_computer c;
-	enum th_code code = th_config_computer_read(
-	    kind.len ? kind : th_str_of(th_computer_kinds[0]->name), size, NULL, &c, err);
+	enum th_code code = read_computer(o, &c, err);
 
 	if (code == TH_OK)
 		code = th_config_computer_complete(&c, err);
@@ -440,14 +448,8 @@ static int run_size(struct th_computer_call *c)
 static enum th_code end_one(struct th_computer_call *c, const struct th_computer_flags *o,
 			    struct th_executor_options *x)
 {
-	struct th_str rest = o->computer, kind = th_str_split(&rest, ':');
 	enum th_code code;
 
-	if (kind.len && !th_computer_find(kind)) {
-		struct th_agent_computer none;
-
-		return th_config_computer_read(kind, rest, NULL, &none, c->err);
-	}
 	x->session = session_of(o, c->a);
 	code = th_executor_client_end_once(x, c->err);
 	return code == TH_ENOENT ? TH_OK : code;
@@ -515,6 +517,7 @@ static int run_computer(const struct th_command *self, int argc, char **argv)
 	struct th_err err = {};
 	struct th_computer_call c = { .o = &o, .a = &a, .err = &err };
 	const struct th_computer_verb *v;
+	struct th_agent_computer computer;
 	uint64_t given;
 	enum th_code code = th_options_parse_given(self, argc, argv, &o, &rest, &given, &err);
 
@@ -530,6 +533,8 @@ static int run_computer(const struct th_command *self, int argc, char **argv)
 		return unknown_verb(th_str_of(rest.list[0]));
 	c.operands = (struct th_operands){ rest.list + 1, rest.count - 1 };
 	code = check_verb(v, &c.operands, given, &err);
+	if (code == TH_OK) /* also where one runs, which needs neither kind nor size */
+		code = read_computer(&o, &computer, &err);
 	return code == TH_OK ? run_verb(&c, v) : th_cli_fail(&err);
 }
 

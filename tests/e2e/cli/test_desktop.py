@@ -121,6 +121,9 @@ class Computer(house.House):
         self.bad(2, ["larger than 4194304 bytes"], "computer", "clipboard", "-", stdin="x" * ((4 << 20) + 1))
         self.bad(2, ["the action as JSON"], "computer", "clipboard", "-", stdin="\1" * (4 << 20))
         self.assertEqual(json.loads(self.good("computer", "size", "--json").out)["width"], 800)
+        # What is no kind and no size is told where one runs, too.
+        self.bad(2, "did you mean desktop", "computer", "-c", "desktpo", "size")
+        self.bad(2, "the size of a computer is WIDTHxHEIGHT", "computer", "-c", "desktop:800", "size")
         self.good("computer", "zoom", "0", "0", "100", "50", "-o", self.work / "z.webp")
         self.assertEqual((self.work / "z.webp").read_bytes()[8:12], b"WEBP")
         self.good("computer", "see", "-o", self.work / "s.jpg", "--fit", "400x300", "--quality", "50")
