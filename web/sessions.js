@@ -153,7 +153,7 @@ export function sessionsView(root, { waiting, query }) {
       h('h1', null, 'Sessions'),
       h('div', { class: 'tools' }, h('span', { class: 'with-icon' }, icon('search'), search), state, agent,
         button('New task', { class: 'primary', onclick: () => start().catch((e) => toast(`${e.message}.`, true)) }, 'plus'))),
-    waits, problem, scroller, note));
+    waits, problem, note, scroller));
 
   const nows = new Nows((id) => {
     bump.set(id, (bump.get(id) ?? 0) + 1);
