@@ -224,7 +224,7 @@ function settleForm(ctx, e) {
 function decisionLine(e) {
   const d = e.decided;
   if (!d) return null;
-  const what = d.expired ? 'Nobody decided in time, so it is refused' : d.approve ? `Approved${d.always ? ', and every later call of this tool' : ''}` : `Rejected${d.always ? ', and every later call of this tool' : ''}`;
+  const what = d.expired ? 'Nobody decided in time, so it is refused' : d.approve && e.question && d.message ? 'Answered' : d.approve ? `Approved${d.always ? ', and every later call of this tool' : ''}` : `Rejected${d.always ? ', and every later call of this tool' : ''}`;
   return h('p', { class: 'decision' }, icon(d.approve ? 'check' : 'close'), `${what}${d.by ? ` by ${oneLine(d.by, 60)}` : ''}`,
     h('span', { class: 'muted' }, ` after ${duration(d.ts - (e.asked?.ts ?? e.ts))}`), d.message ? h('q', { dir: 'auto' }, visible(d.message)) : null);
 }

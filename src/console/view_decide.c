@@ -23,7 +23,11 @@ void th_view_show_approval(struct th_view *v, const struct th_event *ev, const s
 		th_buf_printf(&text, "by %.*s", TH_FMT(by));
 	if (message.len)
 		th_buf_printf(&text, "%s%.*s", text.len ? ": " : "", TH_FMT(message));
-	th_view_line(v, ev, approve ? "approved" : "rejected",
+	/* Only an answer to a question goes with a text. */
+	th_view_line(v, ev,
+		     !approve      ? "rejected"
+		     : message.len ? "answered"
+				   : "approved",
 		     approve ? TH_VIEW_GREEN : TH_VIEW_RED, th_buf_str(&text), out);
 }
 

@@ -174,6 +174,8 @@ class Sessions(house_page.Paged):
         outcomes = [(e["data"]["status"], e["data"]["output"]) for e in self.log(name) if e["kind"] == "outcome"]
         self.assertEqual(outcomes[:2], [("done", "<i>red</i>"), ("done", "seven")])
         self.assertEqual(outcomes[2][0], "refused")
+        tab.js("location.hash = '/s/q1'")
+        tab.wait_text("Answered by alice", ".entry .decision")
 
     def test_always_in_the_session(self):
         self.agent("careful", "tools: [shell]\napprove: [shell]\n")

@@ -37,6 +37,7 @@ class Here(house.House):
         self.bad(2, "needs the name of a session, and the answer", "answer", "q")
         self.bad(1, "no call", "answer", "q", "blue", "other")
         self.assertIn("answered: ask: Which colour?", self.good("answer", "q", "dark blue").out)
+        self.assertRegex(self.good("log", "q").out, r"answered   by \S+: dark blue\n")
         self.bad(1, "nothing in it waits", "answer", "q", "again")
         # A word about one question is about no other, and no answer is none.
         self.good("resume", "q", code=3, stdin=QUESTION)
