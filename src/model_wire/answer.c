@@ -142,6 +142,32 @@ void th_answer_unfinished(struct th_answer *ret, bool broken, size_t events, str
 			       TH_STR("the stream ended before the answer did"));
 }
 
+/* What a page of HTML is about: its title, or all of it. */
+static struct th_str page_title(struct th_str body)
+{
+	static const char begin[] = "<title>";
+	ptrdiff_t at = th_str_find(body, th_str_of(begin)), end;
+	struct th_str title;
+
+	if (at < 0)
+		at = th_str_find(body, TH_STR("<TITLE>"));
+	if (at < 0)
+		return body;
+	title = th_str_sub(body, (size_t)at + sizeof(begin) - 1, body.len);
+	end = th_str_find_char(title, '<');
+	title = th_str_trim(th_str_sub(title, 0, end < 0 ? 0 : (size_t)end));
+	return title.len ? title : body;
+}
+
+/* In short what stands there in place of an error of the API: of a proxy, or at a wrong address. */
+static struct th_str foreign_error(struct th_buf *text, struct th_str body)
+{
+	if (!th_str_starts(th_str_trim(body), TH_STR("<")))
+		return th_answer_beginning(text, "", body);
+	return th_answer_beginning(
+	    text, "the server sent HTML, not an answer of the API: ", page_title(body));
+}
+
 bool th_answer_http_error(struct th_answer *ret, struct th_str *raw, bool json, int http_status,
 			  struct th_json_doc **doc, const struct th_json **error,
 			  struct th_buf *text)
@@ -151,8 +177,7 @@ bool th_answer_http_error(struct th_answer *ret, struct th_str *raw, bool json, 
 		return true;
 	}
 	th_answer_fail(ret, th_failure_of(http_status, TH_STR(""), TH_STR("")),
-		       raw->len ? th_answer_beginning(text, "", *raw)
-				: TH_STR("the server gave no reason"));
+		       raw->len ? foreign_error(text, *raw) : TH_STR("the server gave no reason"));
 	return false;
 }
 
