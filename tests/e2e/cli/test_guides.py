@@ -6,7 +6,8 @@ import unittest
 
 import house
 
-PAGES = ("OPENHANDS.md", "SKILLS.md", "CONTEXT.md", "HOOKS.md")
+# Whose agents test_agents.py runs.
+ELSEWHERE = ("AGENTS.md",)
 # Members of an agent file that stand in the text as `member: value`.
 MEMBERS = ("compact", "skills", "subagents", "stuck", "confirm", "limits", "judge", "secrets", "hooks", "tool_use_behavior")
 # Words of the text that stand for something else.
@@ -36,19 +37,33 @@ def mentioned(text):
 class Guides(house.House):
     def takes(self, text):
         path = self.folder / "agent.yaml"
-        path.write_text("name: a\n" + text + "\n")
+        path.write_text(text + "\n" if text.startswith("name: ") else "name: a\n" + text + "\n")
         ended = self.thole("plumb", "encode", "--model", "gpt-5.4", "--agent", path, stdin='{"items": []}')
         self.assertEqual(ended.code, 0, "%s\n%s" % (text, ended))
 
+    def takes_configuration(self, text):
+        path = self.folder / "some.yaml"
+        path.write_text(text)
+        if re.search("^models:", text, re.MULTILINE):
+            self.good("models", "--models", path)
+        else:  # what is wrong with it is told before what is wrong with the folder
+            self.bad(1, "agents %s" % (self.folder / "none"), "serve", "--config", path, "--agents", self.folder / "none", "--listen", "unix:%s" % (self.folder / "sock"))
+
     def test_agent_files(self):
         count = 0
-        for name in PAGES:
-            text = page(name)
-            for part in [*blocks(text, "yaml"), *mentioned(text)]:
+        for path in sorted((house.SOURCE / "docs").glob("*.md")):
+            text = page(path.name)
+            for lua in blocks(text, "lua"):
+                for function in re.findall(r"^function (\w+)", lua, re.MULTILINE):
+                    (self.folder / (function + ".lua")).write_text(lua)
+            for part in [*blocks(text, "yaml"), *mentioned(text)] if path.name not in ELSEWHERE else ():
                 count += 1
-                with self.subTest(page=name, part=part):
-                    self.takes(part)
-        self.assertGreater(count, 12)
+                with self.subTest(page=path.name, part=part):
+                    if re.search("^(models|serve|store):", part, re.MULTILINE):
+                        self.takes_configuration(part)
+                    else:
+                        self.takes(part)
+        self.assertGreater(count, 30)
 
     def test_the_skill(self):
         """The file of SKILLS.md is told when its word comes, and its input is filled in."""
