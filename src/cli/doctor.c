@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "computers/computers.h"
+#include "config/read.h"
 #include "core/session.h"
 #include "exec_client/client.h"
 #include "io/clock.h"
@@ -20,6 +21,7 @@
 #include "io/net_space.h"
 #include "io/sandbox.h"
 #include "profiles/compose.h"
+#include "server/settings.h"
 #include "stores/stores.h"
 
 struct doctor_options {
@@ -319,6 +321,25 @@ static void check_model(struct report *r, const struct th_config *config)
 		check_one_model(r, config, "grounder", composed.grounder, composed.grounder_name);
 }
 
+/* What thole serve would not start with. */
+static void check_serve(struct report *r, const struct th_config *config)
+{
+	struct th_settings settings;
+	struct th_err err = {};
+	enum th_code code;
+
+	if (!config->serve.len)
+		return;
+	code = th_settings_parse(config->serve, &settings, &err);
+	if (!code) {
+		th_settings_deinit(&settings);
+		say(r, GOOD, "serve", "its part of the configuration can be read");
+		return;
+	}
+	code = th_config_part_err(config->file, "serve", code, &err);
+	say(r, BROKEN, "serve", "%s", err.msg);
+}
+
 static int run_doctor(const struct th_command *self, int argc, char **argv)
 {
 	struct doctor_options o = {};
@@ -346,6 +367,8 @@ static int run_doctor(const struct th_command *self, int argc, char **argv)
 	else if (config && config->models_file.len)
 		say(&r, GOOD, "models", "%zu profiles in %.*s", config->profiles.count,
 		    TH_FMT(config->models_file));
+	if (config)
+		check_serve(&r, config);
 	check_programs(&r);
 	check_fonts(&r);
 	check_sandbox(&r);

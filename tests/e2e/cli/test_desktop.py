@@ -86,15 +86,22 @@ class Demo(house.House):
         self.assertEqual((kinds[0], kinds[-1]), ("session_created", "final"))
 
     def test_doctor(self):
+        config = self.folder / "config" / "thole" / "config.yaml"
+        config.write_text("serve: {priority: low}\n")
         ended = self.good("doctor")
+        self.assertRegex(ended.out, r"(?m)^ok +serve ")
         for wall in ("sandbox", "namespaces", "landlock", "seccomp", "cgroup", "egress"):
             self.assertRegex(ended.out, r"(?m)^(ok|note) +%s " % wall)
         self.assertIn("desktop", ended.out)
         self.assertNotIn("BROKEN", ended.out)
+        config.write_text("serve:\n  priority: urgent\n")
         checks = {}
-        for line in self.good("doctor", "--json").out.splitlines():
+        for line in self.good("doctor", "--json", code=1).out.splitlines():
             row = json.loads(line)
             checks[row["check"]] = row["result"]
+            if row["check"] == "serve":
+                self.assertIn("config.yaml:1: serve: priority is low, normal or high", row["text"])
+        self.assertEqual([name for name, result in checks.items() if result == "BROKEN"], ["serve"])
         self.assertEqual(checks["desktop"], "ok")
         self.assertEqual(checks["log"], "ok")
 
