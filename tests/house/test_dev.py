@@ -44,6 +44,19 @@ class Parts(unittest.TestCase):
             self.assertIn(f"\npart_{name}() {{", text)
 
 
+class Words(unittest.TestCase):
+    """What is no name of anything is told at once, and nothing is installed or built."""
+
+    def test_wrong_names(self):
+        for words, status, told in ((["setup", "nosuch"], 1, "no package names for 'debian nosuch'"), (["setup", "--print", "nosuch"], 1, "'nosuch run'"),
+                                    (["check", "gcc", "nosuch"], 1, "check: no part 'nosuch'"), (["torture", "nosuch"], 1, "torture: no part 'nosuch'"),
+                                    (["nosuch"], 2, 'there is no command "nosuch"')):
+            ended = subprocess.run([ROOT / "dev", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+            self.assertEqual(ended.returncode, status, ended.stdout)
+            self.assertIn(told, ended.stdout)
+            self.assertNotIn("setup: installing", ended.stdout)
+
+
 class Check(unittest.TestCase):
     def check(self, results, clients=None, **more):
         """`clients` is the exit status of each client, or they are not there."""
