@@ -317,9 +317,12 @@ bool th_guard_caller(struct th_access *a)
 		a->server->metrics.refused_tokens++;
 		if (!th_guard_stranger(a))
 			return false;
-		th_access_fail(a, 401, "invalid_api_key",
-			       "a token is needed: Authorization: Bearer TOKEN (thole token new "
-			       "makes one)");
+		th_access_fail(a, 401, "invalid_api_key", "%s",
+			       token_of(a).len
+				   ? "this token is not known here: it may be cut, revoked, or "
+				     "of another server (thole token list)"
+				   : "a token is needed: Authorization: Bearer TOKEN (thole token "
+				     "new makes one)");
 		return false;
 	}
 	if (t.kind == TH_TOKEN_LOGIN && !is_own_page(a)) {

@@ -214,6 +214,7 @@ class Doors(serving.Served):
 
     def test_tokens_come_and_go(self):
         self.serve_http()
+        self.assertEqual(self.good("token", "list").err, "thole: there is no token yet; %s token new USER makes one\n" % house.THOLE)
         token = self.good("token", "new", "carol", "--scopes", "read").out.strip()
         self.assertEqual(self.call("GET", "/api/sessions", who=None, headers={"Authorization": "Bearer " + token}).status, 200)
         row = json.loads(self.good("token", "list", "--json").out)
@@ -222,7 +223,10 @@ class Doors(serving.Served):
         self.assertNotIn(token, store.read_text())
         self.assertEqual(store.stat().st_mode & 0o777, 0o600)
         self.good("token", "revoke", row["id"])
-        self.assertEqual(self.call("GET", "/api/sessions", who=None, headers={"Authorization": "Bearer " + token}).status, 401)
+        for headers, word in (({"Authorization": "Bearer " + token}, "this token is not known here"), ({}, "a token is needed")):
+            answer = self.call("GET", "/api/sessions", who=None, headers=headers)
+            self.assertEqual(answer.status, 401)
+            self.assertIn(word, answer.json()["error"]["message"])
         self.bad(1, "no token", "token", "revoke", row["id"])
         self.bad(2, "scopes", "token", "new", "x", "--scopes", "all")
 
