@@ -48,7 +48,7 @@ const struct th_stuck_rules th_stuck_rules[TH_STUCK_RULES_COUNT] = {
 					  .summary = "as OpenHands' SDK",
 					  .list = openhands_v1,
 					  .count = sizeof(openhands_v1) / sizeof(openhands_v1[0]),
-					  .window = 10,
+					  .window = 20,
 					  .words_between = true },
 };
 
@@ -75,15 +75,17 @@ static void see(const struct th_stuck *s, const struct th_stuck_rules *rules,
 {
 	size_t count = s->count < TH_STUCK_MOVES_MAX ? s->count : TH_STUCK_MOVES_MAX;
 	bool said = r->shape == TH_STUCK_MESSAGES;
+	size_t events = 0;
 
-	if (rules->window && rules->window < count)
-		count = rules->window;
 	ret->count = 0;
 	for (size_t n = 0; n < count; n++) {
 		size_t at = s->count - 1 - n;
 		const struct th_move *m = &s->ring[at % TH_STUCK_MOVES_MAX];
 		bool message = m->kind == TH_MOVE_MESSAGE;
 
+		events += m->kind == TH_MOVE_CALL ? 2 : 1;
+		if (rules->window && events > rules->window)
+			return;
 		if ((rules->words_between && !said && message) ||
 		    (rules->calls_are_after && said && !message && !ret->count))
 			continue;
@@ -98,9 +100,9 @@ static bool same(const struct th_move *a, const struct th_move *b, enum th_stuck
 		return false;
 	switch (by) {
 	case TH_STUCK_BY_RESULT:
-		return a->result == b->result;
+		return a->result == b->result && a->failed == b->failed;
 	case TH_STUCK_BY_CODE:
-		return a->code == b->code;
+		return a->code == b->code && a->failed == b->failed;
 	case TH_STUCK_BY_ACTION:
 		break;
 	}

@@ -57,7 +57,8 @@ struct th_stuck_rules {
 	const char *name, *summary;
 	const struct th_stuck_rule *list; /* the first that fits is named */
 	size_t count;
-	size_t window;        /* of the last moves that are looked at; 0: all that are kept */
+	/* Of the last events that are looked at, two for a call; 0: of all moves that are kept. */
+	size_t window;
 	bool words_between;   /* calls are the same whatever the agent said between them */
 	bool calls_are_after; /* messages that were the same stay so when something is done then */
 };

@@ -105,8 +105,8 @@ static enum th_code work_out(struct patching *p, const struct th_patch_file *f, 
 	}
 	if (code)
 		return th_prefix(&p->err, code, "%s", c->place.path);
-	/* A diff cannot say that a new file's last line ends; a text file's does. */
-	if (mode == TH_PATCH_CREATE && out->len)
+	/* A text file's last line ends; a diff says so, if at all, by an empty line behind it. */
+	if (mode == TH_PATCH_CREATE && out->len && out->ptr[out->len - 1] != '\n')
 		th_buf_add_char(out, '\n');
 	code = th_buf_check(out, c->place.path, &p->err);
 	return code ? code : account(p, out);

@@ -328,6 +328,21 @@ static bool adds_what_is_there(struct th_str patch, const struct th_json *files)
 	return false;
 }
 
+/* "*** Update File: NAME" with no lines. */
+static bool changes_nothing(struct th_str patch)
+{
+	bool updates = false;
+
+	while (patch.len) {
+		struct th_str line = th_str_split(&patch, '\n');
+
+		if (updates && th_str_starts(line, TH_STR("*** ")))
+			return true;
+		updates = th_str_starts(line, TH_STR("*** Update File: "));
+	}
+	return false;
+}
+
 bool oh_patch(const struct oh_case *c, struct th_buf *found)
 {
 	const struct th_json *result = th_json_get(c->expected, "result");
@@ -350,6 +365,10 @@ bool oh_patch(const struct oh_case *c, struct th_buf *found)
 	same &= files_are(th_json_get(c->expected, "files"), th_json_get(c->input, "files"), found);
 	th_buf_deinit(&arguments);
 	close_rig();
+	if (!same && error && changes_nothing(th_json_get_str(c->input, "patch"))) {
+		th_buf_clear(found);
+		th_buf_add_cstr(found, OH_DEVIATES "an update without lines is refused");
+	}
 	if (!same && error &&
 	    adds_what_is_there(th_json_get_str(c->input, "patch"),
 			       th_json_get(c->input, "files"))) {
