@@ -266,14 +266,15 @@ static enum th_code read_anchors(struct apply *p)
 	return TH_OK;
 }
 
-/* Where the old lines stand at or behind `from`; SIZE_MAX: nowhere. */
-static enum th_code find_old(struct apply *p, const struct lines *old, size_t from, size_t *ret)
+/* Where the old lines stand at or behind `from`, before `to`; SIZE_MAX: nowhere. */
+static enum th_code find_old(struct apply *p, const struct lines *old, size_t from, size_t to,
+			     size_t *ret)
 {
 	*ret = from;
 	if (!old->count)
 		return TH_OK;
 	for (enum strip how = STRIP_NOTHING; how <= STRIP_BOTH; how++) {
-		for (size_t i = from; i + old->count <= p->file.count; i++) {
+		for (size_t i = from; i + old->count <= to; i++) {
 			size_t n = 0;
 			enum th_code code;
 
@@ -294,15 +295,18 @@ static enum th_code find_old(struct apply *p, const struct lines *old, size_t fr
 
 static enum th_code place(struct apply *p, const struct section *s, size_t *ret)
 {
-	size_t count = s->old.count;
+	size_t count = s->old.count, end = p->file.count;
 	enum th_code code = TH_OK;
 	char lead[64];
 
 	*ret = SIZE_MAX;
+	/* What stands behind the last newline ends the file and is no line of it. */
+	if (s->eof && end && !p->file.list[end - 1].len)
+		end--;
 	if (s->eof)
-		code = find_old(p, &s->old, p->file.count - TH_MIN(count, p->file.count), ret);
+		code = find_old(p, &s->old, end - TH_MIN(count, end), end, ret);
 	if (!code && *ret == SIZE_MAX)
-		code = find_old(p, &s->old, p->cursor, ret);
+		code = find_old(p, &s->old, TH_MIN(p->cursor, end), end, ret);
 	if (code || *ret != SIZE_MAX)
 		return code;
 	(void)snprintf(lead, sizeof(lead), "Invalid %sContext %zu:\n", s->eof ? "EOF " : "",

@@ -93,7 +93,15 @@ static void test_end_of_file(void **unused)
 {
 	(void)unused;
 	gives("x\ny\nx", "@@\n-x\n+Z\n*** End of File", "x\ny\nZ");
-	gives("x\ny\nx\n", "@@\n-x\n+Z\n*** End of File", "Z\ny\nx\n"); /* falls back */
+	gives("x\ny\n", "@@\n-x\n+Z\n*** End of File", "Z\ny\n"); /* falls back */
+	/* A newline ends the last line, and begins none. */
+	gives("x\ny\nx\n", "@@\n-x\n+Z\n*** End of File", "x\ny\nZ\n");
+	gives("one\n", "@@\n+new\n*** End of File", "one\nnew\n");
+	gives("one\r\n", "@@\n+new\n*** End of File", "one\r\nnew\r\n");
+	gives("a\nb\n", "@@ b\n b\n+c\n*** End of File",
+	      "a\nb\nc\n"); /* the anchor is the last line */
+	gives("a\n\n", "@@\n+n\n*** End of File", "a\n\nn\n");
+	gives("", "@@\n+a\n*** End of File", "a\n");
 	refused("x\n", "@@\n-q\n*** End of File", "Invalid EOF Context 0:\nq");
 	refused("a\nb", "@@\n a\n-b\n+c\n*** End of File\n-b\n", "Invalid Line:\n-b");
 	/* The end that was changed already is found again, and not changed twice. */
