@@ -282,7 +282,7 @@
 #define TH_SETTLE_SCROLL_MAX_MS 1000
 #define TH_OCR_OUTPUT_MAX (4 * TH_MIB)    /* what tesseract may say of one picture */
 #define TH_OCR_WORDS_MAX 20000            /* words of it that are read */
-#define TH_OCR_MS 20000                   /* for one picture */
+#define TH_OCR_MS 20000                   /* for one picture, or all canvases of one */
 #define TH_PARSER_ITEMS_MAX 20000         /* boxes of a parser's answer that are read */
 #define TH_PARSER_MS 60000                /* for its answer */
 #define TH_DBUS_MESSAGE_MAX (4 * TH_MIB)  /* one message of the accessibility bus */

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "io/child.h"
+#include "io/clock.h"
 #include "io/fetch.h"
 #include "io/files.h"
 #include "wire/found.h"
@@ -189,7 +190,7 @@ static int make_pgm(const struct th_pixels *screen, int32_t scale)
 }
 
 static enum th_code read_picture(struct th_marked *m, const struct th_pixels *screen,
-				 struct th_err *err)
+				 uint64_t within_ms, struct th_err *err)
 {
 	static const char *const more[] = { "OMP_THREAD_LIMIT=1", NULL };
 	char path[128];
@@ -223,7 +224,7 @@ static enum th_code read_picture(struct th_marked *m, const struct th_pixels *sc
 	m->source = TH_MARK_OCR;
 	code = th_child_start(m->loop, &spec, &child, err);
 	if (!code)
-		code = await(m, m->ocr_ms, err);
+		code = await(m, within_ms, err);
 	th_child_free(child);
 	if (!code)
 		th_ocr_read(th_buf_str(&m->said), on_found, m);
@@ -307,7 +308,6 @@ static void begin(struct th_marked *m, size_t output_max)
 	m->failure = (struct th_err){ 0 };
 }
 
-/* A failure is reported only if no other source worked. */
 /* The largest canvases: of what is in them nobody knows more than the picture shows. */
 static size_t find_painted(const struct th_marks *marks, struct th_size screen,
 			   struct th_rect boxes[static PAINTED_MAX])
@@ -332,25 +332,32 @@ static size_t find_painted(const struct th_marks *marks, struct th_size screen,
 	return count;
 }
 
-/* Their words, beside the elements that are known.  What cannot be read has none. */
+/* Their words, beside the elements that are known.  What cannot be read has none, and so has what
+ * cannot be read in time: together they have as long as one picture. */
 static enum th_code read_painted(struct th_marked *m, const struct th_pixels *screen,
 				 struct th_err *err)
 {
 	struct th_rect boxes[PAINTED_MAX];
 	size_t count = find_painted(&m->now, screen->size, boxes);
+	uint64_t ends_ms = th_clock_ms() + m->ocr_ms, now_ms;
 	enum th_code code = TH_OK;
 
 	for (size_t i = 0; i < count && code != TH_ECANCELED; i++) {
 		const struct th_pixels part = th_pixels_cut(screen, boxes[i]);
 
+		now_ms = th_clock_ms();
+		if (now_ms >= ends_ms)
+			break;
+
 		begin(m, TH_OCR_OUTPUT_MAX);
 		m->corner = (struct th_point){ boxes[i].x, boxes[i].y };
-		code = read_picture(m, &part, err);
+		code = read_picture(m, &part, ends_ms - now_ms, err);
 	}
 	m->corner = (struct th_point){ 0 };
 	return code == TH_ECANCELED ? code : TH_OK;
 }
 
+/* A failure is reported only if no other source worked. */
 static enum th_code search(struct th_marked *m, struct th_computer *c, struct th_str png,
 			   const struct th_pixels *screen, struct th_err *err)
 {
@@ -380,7 +387,7 @@ static enum th_code search(struct th_marked *m, struct th_computer *c, struct th
 	if (code && code != TH_ECANCELED && (!m->parser || tree) &&
 	    !(m->counter && m->now.count > 0)) {
 		begin(m, TH_OCR_OUTPUT_MAX);
-		code = read_picture(m, screen, &why);
+		code = read_picture(m, screen, m->ocr_ms, &why);
 		if (code == TH_ECANCELED || !m->parser)
 			*err = why;
 	}

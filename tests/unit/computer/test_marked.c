@@ -189,6 +189,24 @@ static void what_is_painted_is_read(void **state)
 	screen.kind = &kind;
 }
 
+/* The largest takes all of the time, so that the others, which could be read, have none. */
+static void canvases_share_one_time(void **state)
+{
+	char text[256];
+
+	(void)state;
+	screen.kind = &numbering;
+	write_table(0);
+	canvases[0] = (struct th_rect){ 35, 22, 60, 30 };
+	canvases[1] = (struct th_rect){ 35, 60, 60, 10 };
+	snprintf(text, sizeof(text), "mkdir %s/first 2>/dev/null && exec sleep 60; cat %s", folder,
+		 table);
+	assert_int_equal(read_with(text, SHORT_MS), TH_OK);
+	assert_int_equal(marks->count, 3); /* elements alone */
+	memset(canvases, 0, sizeof(canvases));
+	screen.kind = &kind;
+}
+
 /* ---- what it says ---- */
 
 static void what_it_says_has_a_maximum(void **state)
@@ -329,9 +347,10 @@ int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(a_program_of_the_users),         TEST(what_is_painted_is_read),
-		TEST(what_it_says_has_a_maximum),     TEST(it_has_so_long),
-		TEST(a_servers_answer_has_a_maximum), TEST(a_server_has_so_long),
+		TEST(a_program_of_the_users),  TEST(what_is_painted_is_read),
+		TEST(canvases_share_one_time), TEST(what_it_says_has_a_maximum),
+		TEST(it_has_so_long),          TEST(a_servers_answer_has_a_maximum),
+		TEST(a_server_has_so_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
