@@ -3,9 +3,8 @@
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "side_models/shorten.h"
 
-#define ITEM_MAX (16 * TH_KIB)
-#define ITEM_MIN 256
 #define ISSUE_FROM 0.5 /* a label counts as seen */
 
 #define X(name, issue) { name, issue },
@@ -91,23 +90,20 @@ static void put_items(const struct th_transcript *t, size_t from, size_t to, siz
 void th_critic_print_input(const struct th_transcript *t, struct th_str instructions, size_t room,
 			   struct th_buf *out)
 {
-	size_t each = ITEM_MAX, from = 1, begin;
+	struct th_shorten s = TH_SHORTEN_BEGIN;
+	size_t begin;
 
 	if (instructions.len) {
 		th_buf_add_cstr(out, "<|im_start|>system\n");
 		put_text(instructions, room / 4, out);
 		th_buf_add_cstr(out, "<|im_end|>\n");
 	}
-	for (begin = out->len;; th_buf_truncate(out, begin)) {
-		put_items(t, 0, TH_MIN(t->count, (size_t)1), each, out);
-		put_items(t, from, t->count, each, out);
-		if (out->len <= room || from + 1 >= t->count)
-			return;
-		if (each > ITEM_MIN)
-			each /= 2;
-		else
-			from += (t->count - from) / 2;
-	}
+	begin = out->len;
+	do {
+		th_buf_truncate(out, begin);
+		put_items(t, 0, TH_MIN(t->count, (size_t)1), s.each, out);
+		put_items(t, s.from, t->count, s.each, out);
+	} while (out->len > room && th_shorten(&s, t->count));
 }
 
 void th_critic_print_question(const struct th_agent_critic *c, struct th_str input,

@@ -10,13 +10,10 @@
 #include "live/queue.h"
 #include "live/side_request.h"
 #include "side_models/critic.h"
+#include "side_models/shorten.h"
 #include "turns/history_make.h"
 #include "turns/log_ahead.h"
 #include "turns/team.h"
-
-#define JUDGE_ROOM (256 * TH_KIB) /* of a model that is not known to take less */
-#define JUDGE_ITEM_MAX (16 * TH_KIB)
-#define JUDGE_ITEM_MIN 256
 
 TH_TABLE(judge_answer, "What the model says when it judges.", false)
 
@@ -163,7 +160,7 @@ static size_t room_of(const struct th_profile *p)
 {
 	int64_t bytes = p->context_tokens / 2 * TH_SIDE_TOKEN_BYTES;
 
-	return bytes > 0 ? (size_t)TH_MIN(bytes, (int64_t)TH_COMPACT_LISTED_MAX) : JUDGE_ROOM;
+	return bytes > 0 ? (size_t)TH_MIN(bytes, (int64_t)TH_COMPACT_LISTED_MAX) : TH_SHORTEN_ROOM;
 }
 
 /* The last picture among parts; what is before stays where there is none. */
@@ -184,7 +181,8 @@ static void take_picture(struct th_str parts, struct th_buf *picture)
 static enum th_code put_history(struct th_live *l, struct th_buf *out, struct th_buf *picture,
 				struct th_err *err)
 {
-	size_t room = room_of(l->team_config.judge->profile), each = JUDGE_ITEM_MAX, from = 1;
+	size_t room = room_of(l->team_config.judge->profile), before;
+	struct th_shorten s = TH_SHORTEN_BEGIN;
 	struct th_transcript t;
 	enum th_code code = th_live_transcript(l, l->fold.seq, NULL, &t, err);
 
@@ -192,19 +190,15 @@ static enum th_code put_history(struct th_live *l, struct th_buf *out, struct th
 		return code;
 	th_buf_add_cstr(out, "An agent has worked on a task. This is what was said and done, each "
 			     "item cut to its first bytes:\n");
-	for (size_t before = out->len;; th_buf_truncate(out, before)) {
-		th_condenser_list(&t, 0, TH_MIN(t.count, (size_t)1), each, out);
-		if (from > 1)
-			th_buf_printf(out, "[%zu items are left out here]\n", from - 1);
-		th_condenser_list(&t, from, t.count, each, out);
+	before = out->len;
+	do {
+		th_buf_truncate(out, before);
+		th_condenser_list(&t, 0, TH_MIN(t.count, (size_t)1), s.each, out);
+		if (s.from > 1)
+			th_buf_printf(out, "[%zu items are left out here]\n", s.from - 1);
+		th_condenser_list(&t, s.from, t.count, s.each, out);
 		/* As long as a list can be is one that was cut at its end, where the newest are. */
-		if (out->len < room || from + 1 >= t.count)
-			break;
-		if (each > JUDGE_ITEM_MIN)
-			each /= 2;
-		else
-			from += (t.count - from) / 2;
-	}
+	} while (out->len >= room && th_shorten(&s, t.count));
 	for (size_t i = 0; i < t.count && l->team_config.judge->profile->vision; i++)
 		take_picture(t.list[i].kind == TH_TRANSCRIPT_RESULT ? t.list[i].output
 								    : t.list[i].content,
@@ -251,7 +245,7 @@ static void ask_critic(struct th_live *l, struct th_judging *j)
 	enum th_code code = th_live_transcript(l, l->fold.seq, NULL, &t, &err);
 
 	if (!code) {
-		th_critic_print_input(&t, l->speaking->instructions, JUDGE_ROOM, &text);
+		th_critic_print_input(&t, l->speaking->instructions, TH_SHORTEN_ROOM, &text);
 		th_transcript_deinit(&t);
 		code = th_buf_check(&text, "what the critic is told", &err);
 	}
