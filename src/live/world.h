@@ -117,6 +117,7 @@ struct th_world_ops {
 	 * out how it ended, and start it again only if its class allows that. */
 	void (*tool_run)(void *ctx, struct th_ticket t, const struct th_effect_call *call,
 			 bool settle);
+	/* A question to a server (TH_ANALYSER_TOOL) is given up, and nothing follows. */
 	void (*tool_cancel)(void *ctx, struct th_ticket t);
 	/* Whether the effect's programs may reach the host that they asked for
 	 * (th_driver_tool_asks). */

@@ -44,14 +44,28 @@ static void question_drop(struct th_runtime_question *q)
 	free(q);
 }
 
+static void give_up(struct th_runtime_question *q)
+{
+	th_fetch_cancel(q->session->rt->fetcher, q->id);
+	question_drop(q);
+}
+
+bool th_runtime_analyser_cancel(struct th_runtime *rt, struct th_ticket t)
+{
+	for (struct th_runtime_question *q = rt->questions; q; q = q->next)
+		if (th_ticket_eq(q->ticket, t)) {
+			give_up(q);
+			return true;
+		}
+	return false;
+}
+
 void th_runtime_analyser_free(struct th_runtime_session *s)
 {
 	for (struct th_runtime_question *q = s->rt->questions, *next; q; q = next) {
 		next = q->next;
-		if (q->session == s) {
-			th_fetch_cancel(s->rt->fetcher, q->id);
-			question_drop(q);
-		}
+		if (q->session == s)
+			give_up(q);
 	}
 }
 

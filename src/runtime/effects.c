@@ -287,7 +287,8 @@ void th_world_tool_cancel(void *ctx, struct th_ticket t)
 {
 	struct th_runtime *rt = ctx;
 
-	if (th_runtime_mcp_cancel(th_runtime_find(rt, t.index, t.generation), t))
+	if (th_runtime_analyser_cancel(rt, t) ||
+	    th_runtime_mcp_cancel(th_runtime_find(rt, t.index, t.generation), t))
 		return;
 	for (struct th_runtime_effect *c = rt->tool_calls; c; c = c->next)
 		if (th_ticket_eq(c->ticket, t)) {

@@ -21,7 +21,7 @@ struct th_judging {
 	struct th_side_request *request;
 	struct th_side_usage usage;
 	uint64_t answer_seq; /* of the answer that is judged */
-	uint64_t asked;      /* of a critic's ticket; 0: it is no critic */
+	uint64_t asked;      /* of a critic's ticket, while it is asked; 0: none is */
 	char effect_id[33];
 	struct th_buf missing, labels;
 	double score;
@@ -63,6 +63,9 @@ void th_live_judge_free(struct th_live *l)
 		return;
 	l->judging = NULL;
 	th_side_cancel(l, j->request);
+	if (j->asked)
+		l->driver->world.ops->tool_cancel(l->driver->world.ctx,
+						  th_live_ticket_of(l, TH_TICKET_CRITIC, j->asked));
 	th_buf_deinit(&j->missing);
 	th_buf_deinit(&j->labels);
 	free(j);
@@ -289,6 +292,7 @@ void th_live_judge_said(struct th_live *l, struct th_ticket t, const struct th_e
 
 	if (!j || !j->asked || j->asked != t.seq)
 		return;
+	j->asked = 0;
 	write_verdict(l, j, take_critic(l, j, r, &err) ? &err : NULL);
 	th_live_judge_free(l);
 	if (!l->lost)

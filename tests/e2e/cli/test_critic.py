@@ -8,6 +8,7 @@ import threading
 import unittest
 
 import house
+import serving
 
 SHELL = {"function_call": {"name": "shell", "arguments": {"command": "echo it is made"}}}
 LABELS = 27
@@ -15,10 +16,14 @@ LABELS = 27
 
 class Critic(http.server.BaseHTTPRequestHandler):
     answers, status, asked, gate = [], 200, [], None
+    hangs, hung_up = False, False
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         Critic.asked.append((self.path, self.headers.get("Authorization"), body))
+        if Critic.hangs:
+            Critic.hung_up = self.connection.recv(1) == b""
+            return
         if Critic.gate:
             Critic.gate.wait(60)
         answer = Critic.answers.pop(0) if len(Critic.answers) > 1 else Critic.answers[0]
@@ -42,19 +47,26 @@ def says(success, **issues):
                        "data": [{"index": 0, "label": "x", "probs": probs, "num_classes": LABELS}]}).encode()
 
 
+def serve_critic(test):
+    """Its address."""
+    test.env.update(THOLE_MODEL="gpt-5.4", CRITIC_TOKEN="t0ken-of-the-critic")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Critic)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    Critic.answers, Critic.status, Critic.asked, Critic.gate = [says(0.9)], 200, [], None
+    Critic.hangs = Critic.hung_up = False
+    test.addCleanup(server.server_close)
+    test.addCleanup(server.shutdown)
+    return "http://127.0.0.1:%d/v1/" % server.server_port
+
+
 class Critics(house.House):
     def setUp(self):
         super().setUp()
-        self.env.update(THOLE_MODEL="gpt-5.4", CRITIC_TOKEN="t0ken-of-the-critic")
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Critic)
-        self.server.daemon_threads = True
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        Critic.answers, Critic.status, Critic.asked, Critic.gate = [says(0.9)], 200, [], None
-        self.addCleanup(self.server.server_close)
-        self.addCleanup(self.server.shutdown)
+        self.url = serve_critic(self)
 
     def agent(self, **judge):
-        critic = {"url": "http://127.0.0.1:%d/v1/" % self.server.server_port, "token_env": "CRITIC_TOKEN"}
+        critic = {"url": self.url, "token_env": "CRITIC_TOKEN"}
         critic.update(judge.pop("critic", {}))
         file = self.folder / "agent.yaml"
         file.write_text(json.dumps({"instructions": "Be thorough.", "workspace": str(self.work), "tools": ["shell"], "judge": dict(judge, critic=critic)}))
@@ -123,6 +135,25 @@ class Critics(house.House):
             ended = self.thole("run", "-a", self.agent(**judge), "-s", "bad", "Begin.")
             self.assertEqual(ended.code, 2)
             self.assertIn(words, ended.err)
+
+
+class Stopped(serving.Served):
+    def test_stopped_while_it_judges(self):
+        """The critic sees its connection closed by a server that goes on."""
+        url = serve_critic(self)
+        Critic.hangs = True
+        agents = self.folder / "agents"
+        agents.mkdir()
+        (agents / "a.yaml").write_text(json.dumps({"name": "a", "model": "gpt-5.4", "judge": {"critic": {"url": url, "timeout_s": 600}}}))
+        self.serve_rules([{"parts": [{"text": "Done."}]}])
+        self.serve_http("--agents", agents, "--workspaces", self.work)
+        self.good_call("POST", "/api/sessions", {"agent": "a", "message": "look", "id": "s"}, status=201)
+        self.wait_for(lambda: Critic.asked)
+        self.good_call("POST", "/api/sessions/s/cancel", status=202)
+        self.wait_for(lambda: self.good_call("GET", "/api/sessions/s")["state"] == "stopped")
+        self.wait_for(lambda: Critic.hung_up)
+        events = self.good_call("GET", "/api/sessions/s/events?limit=1000")["events"]
+        self.assertEqual([e for e in events if e["kind"] in ("verdict", "final")], [])
 
 
 if __name__ == "__main__":

@@ -80,11 +80,53 @@ static void nothing_counts_twice(void **unused)
 	assert_in_range(last, 5, 999);
 }
 
+/* ---- a critic ---- */
+
+#define CRITIC JUDGED(",\"critic\":{\"url\":\"http://critic.example/v1\"}")
+
+static void a_critic_is_asked_once(void **unused)
+{
+	/* What it would answer is test_critic.c's: this is none. */
+	struct th_effect_result r = { .status = TH_OUTCOME_DONE, .output = TH_STR("\"none\"") };
+	struct paper *w = begin(CRITIC);
+
+	(void)unused;
+	answer(w, "a1", TEXT("done"));
+	assert_string_equal(w->effect->tool, TH_ANALYSER_TOOL);
+	th_driver_tool_done(w->driver, w->effect->ticket, &r);
+	paper_settle(w);
+	assert_int_equal(count_of(w, "a1", TH_EV_VERDICT), 1);
+	assert_int_equal(w->cancels, 0); /* it is over */
+	paper_free(w);
+}
+
+static void a_critic_of_a_stopped_session_is_given_up(void **unused)
+{
+	struct th_effect_result late = { .status = TH_OUTCOME_DONE, .output = TH_STR("\"late\"") };
+	struct paper *w = begin(CRITIC);
+	struct th_err err = { 0 };
+
+	(void)unused;
+	answer(w, "a1", TEXT("done"));
+	assert_int_equal(w->effect_count, 1);
+	assert_int_equal(
+	    th_driver_set_state(w->driver, w->h, TH_STATE_STOPPED, TH_STR("enough"), &err), TH_OK);
+	paper_settle(w);
+	assert_int_equal(w->cancels, 1);
+	th_driver_tool_done(w->driver, w->effect->ticket, &late);
+	paper_settle(w);
+	assert_int_equal(count_of(w, "a1", TH_EV_VERDICT), 0);
+	assert_int_equal(count_of(w, "a1", TH_EV_FINAL), 0);
+	paper_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_missing_is_told),
 		cmocka_unit_test(nothing_counts_twice),
+		cmocka_unit_test(a_critic_is_asked_once),
+		cmocka_unit_test(a_critic_of_a_stopped_session_is_given_up),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
