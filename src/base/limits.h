@@ -487,6 +487,7 @@
 #define TH_SECRET_MEMBER_MAX 16          /* names that lead to a value in JSON */
 #define TH_SECRETS_JSON_MAX (2 * TH_MIB) /* of those that a client gives at once */
 #define TH_SECRET_NAME_MAX 64            /* bytes of a secret's name, of a header's */
+#define TH_VARIABLE_NAME_MAX 1023        /* bytes of the name of a variable of the environment */
 #define TH_MASK_LEN_MIN 8 /* bytes of a secret: shorter ones would mask what is none */
 #define TH_MASK_LEN_MAX 4096
 #define TH_MASK_NODES_MAX (1 << 20) /* bytes of all forms of all secrets of a mask */

@@ -10,10 +10,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cli/cli.h"
 #include "io/address.h"
 #include "io/http_server.h"
 #include "io/listen.h"
+#include "io/variable.h"
 #include "mcp/authorize.h"
 #include "mcp/login.h"
 #include "wire/authority.h"
@@ -190,17 +192,12 @@ static enum th_code begin_listening(struct login *l, struct th_err *err)
 static enum th_code begin(struct login *l, struct th_err *err)
 {
 	const struct th_mcp_login_options *o = l->o;
-	struct th_buf secret_name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
-	const char *secret = NULL;
+	const char *secret = th_variable(o->client_secret_env);
 	enum th_code code = th_loop_new(&l->loop, err);
 
-	if (o->client_secret_env.len) {
-		th_buf_add(&secret_name, o->client_secret_env);
-		secret = secret_name.ptr ? getenv(secret_name.ptr) : NULL;
-		if (!secret || !secret[0])
-			return th_fail(err, TH_EUSAGE, "the environment variable %.*s is not set",
-				       TH_FMT(o->client_secret_env));
-	}
+	if (o->client_secret_env.len && (!secret || !secret[0]))
+		return th_fail(err, TH_EUSAGE, "the environment variable %.*s is not set",
+			       TH_FMT(th_utf8_cut(o->client_secret_env, 80)));
 	if (!code)
 		code = th_fetcher_new(l->loop, &l->fetcher, err);
 	if (code)

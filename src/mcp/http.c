@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "io/variable.h"
 
 #define TOKEN_MAX (16 * TH_KIB)
 
@@ -157,8 +158,7 @@ static enum th_code copy_headers(struct th_mcp_process *p, struct th_mcp_http_ch
 static enum th_code take_token(struct th_mcp_process *p, struct th_mcp_http_channel *h,
 			       struct th_str variable, struct th_err *err)
 {
-	const char *name = th_arena_cstr(&p->memory, variable);
-	const char *value = name ? getenv(name) : NULL;
+	const char *value = th_variable(variable);
 
 	if (!variable.len)
 		return TH_OK;

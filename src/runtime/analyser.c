@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "driver/driver.h"
+#include "io/variable.h"
 
 #define TH_FIELDS_question(F)                                       \
 	F(question, str, url, "url", TH_REQ | TH_NONEMPTY, "where") \
@@ -119,7 +120,6 @@ static enum th_code start(struct th_runtime_question *q, const struct th_questio
 		{ "Content-Type", TH_STR("application/json") },
 		{ "User-Agent", TH_STR("thole/" TH_VERSION) },
 	};
-	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_fetch_request r = {
 		.method = "POST",
 		.url = p->url,
@@ -134,18 +134,14 @@ static enum th_code start(struct th_runtime_question *q, const struct th_questio
 		.on_done = on_done,
 		.ctx = q,
 	};
-	struct th_secret *secret = NULL;
-	const char *token;
-	enum th_code code;
+	struct th_secret *token;
+	enum th_code code = th_variable_token(p->token_env, &token, err);
 
-	th_buf_add(&name, p->token_env);
-	token = p->token_env.len ? getenv(name.ptr) : NULL;
-	if (p->token_env.len && !token)
-		return th_fail(err, TH_EUSAGE, "the variable %s is not set", name.ptr);
-	if (token)
-		r.secret = secret = th_secret_new(th_str_of(token));
+	if (code)
+		return code;
+	r.secret = token;
 	code = th_fetch_start(q->session->rt->fetcher, &r, &q->id, err);
-	th_secret_free(secret);
+	th_secret_free(token);
 	return code;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "io/child.h"
+#include "io/variable.h"
 #include "runtime/internal.h"
 #include "wire/exec.h"
 
@@ -137,7 +138,6 @@ static void on_done(void *ctx, const struct th_fetch_result *r)
 static enum th_code ask_server(struct lookup *k, struct th_err *err)
 {
 	const struct th_secret_source *from = k->of->from;
-	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_buf header TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	const struct th_fetch_header headers[] = { { "Accept", TH_STR("*/*") },
 						   { "User-Agent", TH_STR("thole/" TH_VERSION) } };
@@ -152,21 +152,17 @@ static enum th_code ask_server(struct lookup *k, struct th_err *err)
 		.on_done = on_done,
 		.ctx = k,
 	};
-	struct th_secret *secret = NULL;
-	const char *token;
-	enum th_code code;
+	struct th_secret *token;
+	enum th_code code = th_variable_token(from->token_env, &token, err);
 
-	th_buf_add(&name, from->token_env);
+	if (code)
+		return code;
+	r.secret = token;
 	th_buf_add(&header, from->token_header);
-	token = from->token_env.len ? getenv(name.ptr) : NULL;
-	if (from->token_env.len && !token)
-		return th_fail(err, TH_EUSAGE, "the variable %s is not set", name.ptr);
-	if (token)
-		r.secret = secret = th_secret_new(th_str_of(token));
 	if (from->token_header.len)
 		r.secret_header = header.ptr;
 	code = th_fetch_start(k->session->rt->fetcher, &r, &k->fetch, err);
-	th_secret_free(secret);
+	th_secret_free(token);
 	return code;
 }
 
@@ -226,11 +222,12 @@ static const char *const *environment(const struct th_secret_source *from, struc
 	size_t count = 0;
 
 	for (size_t i = 0; more && i < from->pass.count; i++) {
-		const char *name = th_arena_cstr(a, from->pass.list[i]);
-		const char *value = name ? getenv(name) : NULL;
+		struct th_str name = from->pass.list[i];
+		const char *value = th_variable(name);
 
 		if (value)
-			more[count++] = th_arena_cstr(a, th_arena_printf(a, "%s=%s", name, value));
+			more[count++] =
+			    th_arena_cstr(a, th_arena_printf(a, "%.*s=%s", TH_FMT(name), value));
 	}
 	return more ? th_child_env(a, getenv("HOME") ?: "/", getenv("USER") ?: "user", more) : NULL;
 }

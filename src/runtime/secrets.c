@@ -6,8 +6,10 @@
 #include "agents/agent_secret.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "base/text.h"
 #include "io/clock.h"
 #include "io/files.h"
+#include "io/variable.h"
 #include "runtime/internal.h"
 #include "runtime/lookups.h"
 #include "wire/exec.h"
@@ -60,16 +62,17 @@ static enum th_code read_value(const struct th_runtime_session *of, const struct
 			th_buf_add(value, th_secret_expose(known));
 		return TH_OK;
 	}
-	th_buf_add(&name, s->env.len ? s->env : s->file);
-	if (name.failed || memchr(name.ptr, '\0', name.len))
-		return th_fail(err, TH_EUSAGE, "its file has no good name");
 	if (s->env.len) {
-		const char *text = getenv(name.ptr);
+		const char *text = th_variable(s->env);
 
 		if (!text)
-			return th_fail(err, TH_EUSAGE, "the variable %s is not set", name.ptr);
+			return th_fail(err, TH_EUSAGE, "the variable %.*s is not set",
+				       TH_FMT(th_utf8_cut(s->env, 80)));
 		th_buf_add_cstr(value, text);
 	} else {
+		th_buf_add(&name, s->file);
+		if (name.failed || memchr(name.ptr, '\0', name.len))
+			return th_fail(err, TH_EUSAGE, "its file has no good name");
 		code = th_file_read(name.ptr, TH_MASK_LEN_MAX + 2, value, err);
 	}
 	return code ? code : th_secret_trim(value, err);
