@@ -408,6 +408,20 @@ const struct th_value *th_call_at(const struct th_text_call *call, size_t n)
 	return NULL;
 }
 
+enum th_code th_call_button(const struct th_text_call *call, enum th_button *ret,
+			    struct th_err *err)
+{
+	const struct th_value *v = th_call_get(call, "button");
+	int button = th_button_find(th_value_text(v));
+
+	if (!v)
+		return TH_OK;
+	if (button < 0)
+		return th_fail(err, TH_EPROTO, "button must be left, right or middle");
+	*ret = (enum th_button)button;
+	return TH_OK;
+}
+
 struct th_str th_value_text(const struct th_value *v)
 {
 	return v ? v->text : TH_STR("");

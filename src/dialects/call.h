@@ -41,6 +41,10 @@ TH_NODISCARD enum th_code th_call_read(struct th_str *text, struct th_arena *a,
 const struct th_value *th_call_get(const struct th_text_call *call, const char *names);
 /* The n-th of those without a name, or NULL. */
 const struct th_value *th_call_at(const struct th_text_call *call, size_t n);
+/* The mouse button of its argument "button"; without one *ret stays.  TH_EPROTO: a sentence for the
+ * model. */
+TH_NODISCARD enum th_code th_call_button(const struct th_text_call *call, enum th_button *ret,
+					 struct th_err *err);
 /* A text as it is, of others what was written; empty for NULL. */
 struct th_str th_value_text(const struct th_value *v);
 /* A number, or a text that is one. */

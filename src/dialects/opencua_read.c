@@ -59,20 +59,6 @@ static enum th_code read_point(const struct th_dialect_context *c, const struct 
 	return th_dialect_point(c, n, 2, ret, err);
 }
 
-static enum th_code read_button(const struct th_text_call *call, struct th_action *ret,
-				struct th_err *err)
-{
-	const struct th_value *v = th_call_get(call, "button");
-	int button = th_button_find(th_value_text(v));
-
-	if (!v)
-		return TH_OK;
-	if (button < 0)
-		return th_fail(err, TH_EPROTO, "button must be 'left', 'middle' or 'right'");
-	ret->button = (enum th_button)button;
-	return TH_OK;
-}
-
 static enum th_code read_count(const struct th_value *v, int32_t max, struct th_action *ret,
 			       struct th_err *err)
 {
@@ -103,7 +89,7 @@ static enum th_code say_point(struct reader *x, const struct th_text_call *call,
 	enum th_code code = read_point(x->say->c, call, 0, &a->at, &a->has_at, err);
 
 	if (!code)
-		code = read_button(call, a, err);
+		code = th_call_button(call, &a->button, err);
 	if (!code && a->kind == TH_ACTION_CLICK)
 		code = read_count(named(call, "clicks", 2), TH_CLICK_COUNT_MAX, a, err);
 	return code ? code : say_action(x, a, err);
@@ -120,7 +106,7 @@ static enum th_code say_drag(struct reader *x, const struct th_text_call *call, 
 	if (!code && !has)
 		code = th_fail(err, TH_EPROTO, "x and y are missing");
 	if (!code)
-		code = read_button(call, a, err);
+		code = th_call_button(call, &a->button, err);
 	if (!code)
 		code = read_seconds(named(call, "duration", 2), a, err);
 	if (code)

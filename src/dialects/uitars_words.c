@@ -93,20 +93,6 @@ static const struct th_value *named(const struct th_text_call *call, const char 
 	return v ? v : th_call_at(call, at);
 }
 
-static enum th_code read_button(const struct th_text_call *call, struct th_action *ret,
-				struct th_err *err)
-{
-	const struct th_value *v = th_call_get(call, "button");
-	int button = th_button_find(th_value_text(v));
-
-	if (!v)
-		return TH_OK;
-	if (button < 0)
-		return th_fail(err, TH_EPROTO, "button must be left, right or middle");
-	ret->button = (enum th_button)button;
-	return TH_OK;
-}
-
 static enum th_code read_pointing(const struct th_dialect_context *c,
 				  const struct th_text_call *call, struct th_action *ret,
 				  struct th_err *err)
@@ -116,10 +102,10 @@ static enum th_code read_pointing(const struct th_dialect_context *c,
 	enum th_code code;
 
 	if (!v && optional)
-		return read_button(call, ret, err);
+		return th_call_button(call, &ret->button, err);
 	ret->has_at = true;
 	code = read_point(c, v, "the point", &ret->at, err);
-	return code || !optional ? code : read_button(call, ret, err);
+	return code || !optional ? code : th_call_button(call, &ret->button, err);
 }
 
 static enum th_code read_path(const struct th_dialect_context *c, const struct th_text_call *call,
