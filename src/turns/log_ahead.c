@@ -58,14 +58,6 @@ static void wake(struct th_live *l, const struct wait *waits, size_t count)
 
 /* ---- begun and ended ---- */
 
-static void view_free(struct th_view *view)
-{
-	if (!view)
-		return;
-	th_transcript_deinit(&view->transcript);
-	free(view);
-}
-
 void th_live_ahead_free(struct th_live *l)
 {
 	struct th_log_ahead *a = l->ahead;
@@ -77,10 +69,18 @@ void th_live_ahead_free(struct th_live *l)
 	if (a->asked)
 		d->world.ops->log_cancel(d->world.ctx, a->ticket);
 	if (a->view)
-		view_free(a->view);
+		th_view_drop(a->view);
 	else
 		th_history_free(th_history_making_end(&a->making));
 	free(a);
+}
+
+/* The session has it, and nothing is read ahead any more. */
+static void view_done(struct th_live *l)
+{
+	th_live_view_give(l, l->ahead->view);
+	free(l->ahead);
+	l->ahead = NULL;
 }
 
 /* False: the world cannot, and whoever needs the log reads it on the loop. */
@@ -95,33 +95,11 @@ static bool ask(struct th_live *l)
 	if (!d->world.ops->log_ask(d->world.ctx, a->ticket, &err))
 		return true;
 	a->asked = false;
-	if (a->view && a->view->seq) {
-		th_live_view_free(l);
-		l->view = a->view; /* as far as it has come */
-		a->view = NULL;
-		l->ahead = NULL;
-		free(a);
-	} else {
+	if (a->view && a->view->seq)
+		view_done(l); /* as far as it has come */
+	else
 		th_live_ahead_free(l);
-	}
 	return false;
-}
-
-/* The view that there is goes on from where it stands. */
-static struct th_view *view_begin(struct th_live *l, uint64_t upto)
-{
-	struct th_view *view = l->view;
-
-	if (view && view->seq <= upto) {
-		l->view = NULL;
-		return view;
-	}
-	view = th_try_alloc(sizeof(*view));
-	if (view) {
-		th_transcript_init(&view->transcript, true);
-		view->seq = 0;
-	}
-	return view;
 }
 
 static bool begin(struct th_live *l, bool history, uint64_t upto)
@@ -133,7 +111,7 @@ static bool begin(struct th_live *l, bool history, uint64_t upto)
 		return false;
 	*a = (struct th_log_ahead){ .upto = upto };
 	if (history ? th_history_making_begin(l, upto, &a->making, &err) != TH_OK
-		    : !(a->view = view_begin(l, upto))) {
+		    : !(a->view = th_live_view_take(l, upto))) {
 		if (history)
 			th_history_free(th_history_making_end(&a->making));
 		free(a);
@@ -308,12 +286,8 @@ void th_driver_log_end(struct th_driver *d, struct th_ticket t, const struct th_
 	count = a->wait_count;
 	memcpy(waits, a->waits, sizeof(waits));
 	a->wait_count = 0;
-	if (!err && a->view) {
-		th_live_view_free(l);
-		l->view = a->view;
-		l->ahead = NULL;
-		free(a);
-	}
+	if (!err && a->view)
+		view_done(l);
 	if (err) {
 		th_live_ahead_free(l);
 		th_live_lose(l, err); /* who hears of it may close the session */

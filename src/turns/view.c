@@ -5,13 +5,37 @@
 
 #include "live/log.h"
 
+struct th_view *th_view_drop(struct th_view *view)
+{
+	if (view)
+		th_transcript_deinit(&view->transcript);
+	free(view);
+	return NULL;
+}
+
 void th_live_view_free(struct th_live *l)
 {
-	if (!l->view)
-		return;
-	th_transcript_deinit(&l->view->transcript);
-	free(l->view);
-	l->view = NULL;
+	l->view = th_view_drop(l->view);
+}
+
+struct th_view *th_live_view_take(struct th_live *l, uint64_t upto)
+{
+	struct th_view *view = l->view;
+
+	if (view && view->seq <= upto) {
+		l->view = NULL;
+		return view;
+	}
+	view = th_try_alloc(sizeof(*view));
+	if (view)
+		th_transcript_init(&view->transcript, true);
+	return view;
+}
+
+void th_live_view_give(struct th_live *l, struct th_view *view)
+{
+	th_live_view_free(l);
+	l->view = view;
 }
 
 enum th_code th_view_take(void *ctx, const struct th_event *ev, const struct th_digest *digest,

@@ -28,6 +28,12 @@ bool th_live_view(struct th_live *l, uint64_t upto, struct th_transcript *ret, e
 TH_NODISCARD enum th_code th_live_view_hold(struct th_live *l, uint64_t seq,
 					    struct th_transcript *transcript, struct th_err *err);
 void th_live_view_free(struct th_live *l);
+struct th_view *th_view_drop(struct th_view *view);
+/* The caller's from now on, to read on from where it stands: the one that there is, if it can serve
+ * up to `upto`, else an empty one.  NULL: there is no memory. */
+struct th_view *th_live_view_take(struct th_live *l, uint64_t upto);
+/* The session's from now on, in the place of what it has. */
+void th_live_view_give(struct th_live *l, struct th_view *view);
 /* The next request needs it, too. */
 bool th_live_view_stays(const struct th_live *l);
 /* For who reads the log; ctx: the view. */
