@@ -35,7 +35,7 @@ struct th_hook_ask {
 	struct th_side_bare bare;
 	struct th_buf policy, verdict, content;
 	struct th_hook_looks *looks; /* NULL: it has no tools */
-	int64_t output_max, ends_ms;
+	int64_t ends_ms;
 	th_hook_asked_fn *done;
 };
 

@@ -158,6 +158,37 @@ static void so_many_at_once_and_no_more(void **unused)
 	paper_free(w);
 }
 
+/* The model is asked with what it looked at, which had so many bytes. */
+static bool is_shown_whole(struct paper *w, size_t size)
+{
+	char *output = th_alloc(size + 3);
+	bool whole;
+
+	memset(output, 'x', size + 2);
+	output[0] = output[size + 1] = '"';
+	show(w, output);
+	whole = strstr(paper_request_of(w, "a1")->body, output);
+	assert_true(whole || strstr(paper_request_of(w, "a1")->body,
+				    "[... 1 bytes of this result are not shown"));
+	free(output);
+	return whole;
+}
+
+static void so_much_of_a_result_and_no_more(void **unused)
+{
+	struct paper *w = begin_with(AGENT(""), 0);
+
+	(void)unused;
+	step(w);
+	answer(w, "a1", LOOK("1", "read_file"));
+	assert_true(is_shown_whole(w, TH_HOOK_LOOK_MAX));
+	answer(w, "a1", LOOK("2", "read_file"));
+	assert_false(is_shown_whole(w, TH_HOOK_LOOK_MAX + 1));
+	answer(w, "a1", DECIDES("allow"));
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FINISHED);
+	paper_free(w);
+}
+
 /* A stop ends what is under way; what that brings comes too late. */
 static void a_stop_while_it_looks(void **unused)
 {
@@ -220,6 +251,7 @@ int main(void)
 		cmocka_unit_test(it_looks_and_decides),
 		cmocka_unit_test(it_has_those_tools_and_no_others),
 		cmocka_unit_test(so_many_at_once_and_no_more),
+		cmocka_unit_test(so_much_of_a_result_and_no_more),
 		cmocka_unit_test(a_stop_while_it_looks),
 		cmocka_unit_test(nothing_is_decided_twice),
 	};
