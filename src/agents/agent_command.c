@@ -239,10 +239,8 @@ static enum th_code check_limits(const struct th_agent_command *c, struct th_err
 	const struct th_agent_task_limit *list = c->limits.list;
 
 	for (size_t i = 0; i < c->limits.count; i++) {
-		bool has = false;
+		bool has = th_strs_has(&c->agents, list[i].agent);
 
-		for (size_t j = 0; j < c->agents.count; j++)
-			has |= th_str_eq(c->agents.list[j], list[i].agent);
 		if (!has || th_agent_task_limit_of(c, list[i].agent) != &list[i])
 			return th_fail(err, TH_EUSAGE, "has \"%.*s\", which %s",
 				       TH_FMT(th_utf8_cut(list[i].agent, 80)),

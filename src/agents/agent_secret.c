@@ -311,21 +311,13 @@ enum th_code th_agent_secrets_read(struct th_str raw, struct th_arena *a,
 	return TH_OK;
 }
 
-static bool has(const struct th_strs *list, struct th_str name)
-{
-	for (size_t i = 0; i < list->count; i++)
-		if (th_str_eq(list->list[i], name))
-			return true;
-	return false;
-}
-
 static bool takes(const struct th_agent_secret *s, enum th_secret_taker kind, struct th_str taker)
 {
 	switch (kind) {
 	case TH_SECRET_TO_TOOL:
-		return has(&s->tools, taker);
+		return th_strs_has(&s->tools, taker);
 	case TH_SECRET_TO_SERVER:
-		return has(&s->servers, taker);
+		return th_strs_has(&s->servers, taker);
 	case TH_SECRET_TO_HOOK:
 		return s->hooks && th_secret_named(taker, s->name);
 	}

@@ -215,14 +215,6 @@ static struct th_str given(struct th_str message, struct th_str name)
 	return (struct th_str){ NULL, 0 };
 }
 
-static bool is_input(const struct th_skill *s, struct th_str name)
-{
-	for (size_t i = 0; i < s->inputs.count; i++)
-		if (th_str_eq(s->inputs.list[i], name))
-			return true;
-	return false;
-}
-
 /* ${NAME} of an input that is given becomes its value; all else stays. */
 static void put_filled(const struct th_skill *s, struct th_str message, struct th_buf *out)
 {
@@ -234,7 +226,8 @@ static void put_filled(const struct th_skill *s, struct th_str message, struct t
 		ptrdiff_t end = th_str_find_char(tail, '}');
 
 		name = th_str_sub(tail, 0, end < 0 ? 0 : (size_t)end);
-		value = is_input(s, name) ? given(message, name) : (struct th_str){ NULL, 0 };
+		value = th_strs_has(&s->inputs, name) ? given(message, name)
+						      : (struct th_str){ NULL, 0 };
 		th_text_inside(out, th_str_sub(rest, 0, (size_t)at), "skill");
 		if (value.ptr) {
 			th_text_inside(out, value, "skill");

@@ -99,8 +99,7 @@ uint32_t th_member_tool_guards(const struct th_member *m, enum th_guard_stage st
 		const struct th_guardrail *g = &m->guards[i];
 		bool named = g->program ? th_hook_matches(g->program, tool) : g->tools.count == 0;
 
-		for (size_t j = 0; j < g->tools.count; j++)
-			named |= th_str_eq(g->tools.list[j], tool);
+		named |= th_strs_has(&g->tools, tool);
 		if (g->stage == stage && named)
 			mask |= UINT32_C(1) << i;
 	}

@@ -11,14 +11,6 @@
 #include "computers/computers.h"
 #include "tools/tool.h"
 
-static bool names_tool(const struct th_strs *list, struct th_str name)
-{
-	for (size_t i = 0; i < list->count; i++)
-		if (th_str_eq(list->list[i], name))
-			return true;
-	return false;
-}
-
 /* Of a file that names none: those of the configuration, else ours and what its computer brings. */
 static struct th_strs default_tools(const struct thole_agent *a, const struct th_config *config,
 				    struct th_str ours[static TH_AGENT_TOOLS_MAX])
@@ -58,10 +50,10 @@ static int complete_tools(struct thole_agent *a, const struct th_config *config,
 			return th_api_agent_too_large(err);
 	}
 	for (size_t i = 0; i < a->tool_count; i++)
-		if (!names_tool(&named, a->tools[i]->spec.name))
+		if (!th_strs_has(&named, a->tools[i]->spec.name))
 			all.list[all.count++] = a->tools[i]->spec.name;
 	for (size_t i = 0; i < a->def.commands.count; i++)
-		if (!names_tool(&named, commands[i].name))
+		if (!th_strs_has(&named, commands[i].name))
 			all.list[all.count++] = commands[i].name;
 	if (all.count == 0)
 		all.list[all.count++] = TH_STR("none");

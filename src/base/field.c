@@ -81,6 +81,14 @@ struct th_str th_table_err_path(const struct th_err *err)
 
 /* ---- names ---- */
 
+bool th_strs_has(const struct th_strs *strs, struct th_str s)
+{
+	for (size_t i = 0; i < strs->count; i++)
+		if (th_str_eq(strs->list[i], s))
+			return true;
+	return false;
+}
+
 int th_names_find(const char *const *names, struct th_str name)
 {
 	for (int i = 0; names[i]; i++)

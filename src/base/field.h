@@ -39,6 +39,8 @@ struct th_strs {
 	size_t count;
 };
 
+bool th_strs_has(const struct th_strs *strs, struct th_str s);
+
 struct th_ints {
 	int64_t *list;
 	size_t count;

@@ -322,6 +322,12 @@ static bool real_is_whole(double d, double low, double high)
 /* An int below 0; yyjson keeps "-0" as a signed one. */
 static bool is_negative(yyjson_val *v)
 {
+bool th_json_says(const struct th_json *v)
+{
+	return th_json_count(v) || th_json_str(v).len || th_json_bool(v, false) ||
+	       th_json_num(v, 0) != 0;
+}
+
 	return yyjson_is_sint(v) && yyjson_get_sint(v) < 0;
 }
 

@@ -65,6 +65,8 @@ bool th_json_is_null(const struct th_json *v); /* null or absent */
 /* Member of an object; NULL when there is none or `v` is no object. */
 const struct th_json *th_json_getn(const struct th_json *v, struct th_str key);
 static inline const struct th_json *th_json_get(const struct th_json *v, const char *key)
+/* Nothing is said by what is absent, null, false, 0, or a text, list or object that is empty. */
+bool th_json_says(const struct th_json *v);
 {
 	return th_json_getn(v, th_str_of(key)); /* here, where its length is known */
 }

@@ -11,12 +11,6 @@
 static const char *const members[] = { "command", "args",      "env",         "type",
 				       "name",    "transport", "description", NULL };
 
-static bool says_something(const struct th_json *v)
-{
-	return th_json_count(v) || th_json_str(v).len || th_json_bool(v, false) ||
-	       th_json_num(v, 0) != 0;
-}
-
 static enum th_code check_members(const struct th_json *v, struct th_err *err)
 {
 	struct th_json_iter it = th_json_iter(v);
@@ -31,7 +25,7 @@ static enum th_code check_members(const struct th_json *v, struct th_err *err)
 	if (kind.len && !th_str_is(kind, "stdio"))
 		return th_fail(err, TH_EUSAGE, "is no program on standard input and output");
 	while (th_json_next(&it))
-		if (th_names_find(members, it.key) < 0 && says_something(it.val))
+		if (th_names_find(members, it.key) < 0 && th_json_says(it.val))
 			return th_fail(err, TH_EUSAGE, "has %.*s, which is not known here",
 				       TH_FMT(th_utf8_cut(it.key, 80)));
 	return TH_OK;

@@ -113,13 +113,10 @@ struct loading {
 
 static bool is_left_out(const struct loading *x, struct th_str name)
 {
-	for (size_t i = 0; i < x->how->without.count; i++)
-		if (th_str_eq(x->how->without.list[i], name))
-			return true;
 	for (size_t i = 0; i < x->count; i++)
 		if (th_str_eq(x->list[i].name, name))
 			return true;
-	return false;
+	return th_strs_has(&x->how->without, name);
 }
 
 static enum th_code add(struct loading *x, const struct th_skill *s, struct th_err *err)

@@ -44,18 +44,10 @@ static bool is_known(const struct loading *x, struct th_str name)
 	while (th_json_next(&it))
 		if (th_str_eq(it.key, name))
 			return true;
-	for (size_t i = 0; i < x->how->without.count; i++)
-		if (th_str_eq(x->how->without.list[i], name))
-			return true;
 	for (size_t i = 0; i < x->count; i++)
 		if (th_str_eq(x->names[i], name))
 			return true;
-	return false;
-}
-
-static bool says_something(const struct th_json *v)
-{
-	return th_json_count(v) || th_json_str(v).len;
+	return th_strs_has(&x->how->without, name);
 }
 
 /* What it says and thole does not do would be missed where it is not said. */
@@ -66,14 +58,14 @@ static enum th_code check_members(const struct loading *x, const struct th_json 
 	const struct th_json *condenser = th_json_get(v, "condenser");
 
 	for (size_t i = 0; i < TH_COUNT(programs); i++)
-		if (says_something(th_json_get(v, programs[i])) &&
+		if (th_json_says(th_json_get(v, programs[i])) &&
 		    !th_trusts(&x->how->trusted, x->place))
 			return th_fail(
 			    err, TH_EUSAGE,
 			    "%s: an agent in a file has none where subagents.trusted does "
 			    "not name the place of the file",
 			    programs[i]);
-	if (says_something(th_json_get(v, "profile_store_dir")))
+	if (th_json_says(th_json_get(v, "profile_store_dir")))
 		return th_fail(err, TH_EUSAGE,
 			       "profile_store_dir: an agent in a file has none of its own");
 	if (th_json_is_object(condenser))
@@ -232,7 +224,7 @@ static enum th_code put_servers(const struct loading *x, const struct th_json *v
 	th_jw_key(w, TH_STR("mcp_servers"));
 	th_jw_array(w);
 	for (size_t i = 0; i < TH_COUNT(names) && !code; i++)
-		if (says_something(th_json_get(v, names[i])))
+		if (th_json_says(th_json_get(v, names[i])))
 			code = th_mcp_json_put(th_json_get(v, names[i]), x->agent, w, err);
 	th_jw_array_end(w);
 	return code;
@@ -280,7 +272,7 @@ static enum th_code put_definition(const struct loading *x, const struct th_json
 	put_tools(th_json_get(v, "tools"), &w);
 	put_inherited(x, &w);
 	code = put_servers(x, v, &w, err);
-	if (!code && says_something(th_json_get(v, "hooks")))
+	if (!code && th_json_says(th_json_get(v, "hooks")))
 		code = put_hooks(th_json_get(v, "hooks"), &w, err);
 	code = code ?: put_confirm(x, th_json_get_str(v, "permission_mode"), &w, err);
 	if (!th_str_is(th_json_get_str(v, "condenser"), "none"))

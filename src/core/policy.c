@@ -5,10 +5,7 @@
 
 static bool listed(const struct th_strs *list, struct th_str name)
 {
-	for (size_t i = 0; i < list->count; i++)
-		if (th_str_eq(list->list[i], name) || th_str_is(list->list[i], "all"))
-			return true;
-	return false;
+	return th_strs_has(list, name) || th_strs_has(list, TH_STR("all"));
 }
 
 static struct th_verdict ask(struct th_str reason)

@@ -217,10 +217,7 @@ static bool is_meant(struct th_live *l, const struct th_background *b, const str
 	struct th_buf id TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 
 	put_id(l, &b->call, &id);
-	for (size_t i = 0; i < tasks->count; i++)
-		if (th_str_eq(tasks->list[i], th_buf_str(&id)))
-			return true;
-	return !tasks->count;
+	return !tasks->count || th_strs_has(tasks, th_buf_str(&id));
 }
 
 static void look(struct th_live *l, const struct th_background *b, struct th_buf *out)

@@ -136,16 +136,6 @@ bool th_making_put_echo(struct th_making *m)
 
 /* ---- the agent ---- */
 
-static bool is_allowed(const struct th_server *s, struct th_str model)
-{
-	const struct th_strs *list = &s->settings.s.models;
-
-	for (size_t i = 0; i < list->count; i++)
-		if (th_str_eq(list->list[i], model))
-			return true;
-	return false;
-}
-
 static void put_setting(struct th_jw *w, const struct th_json *settings, const char *name)
 {
 	const struct th_json *v = th_json_get(settings, name);
@@ -229,7 +219,7 @@ bool th_making_agent(struct th_making *m, const char *workspace, struct thole_ag
 
 	if (served) {
 		code = th_served_make(served, workspace, &agent, &err);
-	} else if (is_allowed(m->server, model)) {
+	} else if (th_strs_has(&m->server->settings.s.models, model)) {
 		code = thole_agent_new("model", &agent, &err);
 		if (!code)
 			code = raw_agent(m, agent, &err);

@@ -169,11 +169,8 @@ void th_v1_model(struct th_access *a)
 	const struct th_strs *models = &a->server->settings.s.models;
 	struct th_str name = th_str_of(a->args[0]);
 	struct th_jw w = th_jw(&json);
-	bool found = th_served_find(&a->server->agents, name) != NULL;
 
-	for (size_t i = 0; i < models->count; i++)
-		found |= th_str_eq(models->list[i], name);
-	if (!found) {
+	if (!th_served_find(&a->server->agents, name) && !th_strs_has(models, name)) {
 		th_access_fail(a, 404, "model_not_found", "there is no model of that name");
 		return;
 	}

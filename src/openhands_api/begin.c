@@ -47,34 +47,17 @@ static const struct {
 	{ "worktree", "a conversation has a folder of its own, and no worktree" },
 };
 
-static bool says_something(const struct th_json *v)
-{
-	return !th_json_is_null(v) && (th_json_type(v) == TH_JSON_BOOL  ? th_json_bool(v, false)
-				       : th_json_type(v) == TH_JSON_STR ? th_json_str(v).len > 0
-									: th_json_count(v) > 0);
-}
-
 static const char *fault_of(const struct th_json *request, const struct th_json *agent)
 {
 	struct th_str kind = th_json_get_str(agent, "kind");
 
 	for (size_t i = 0; i < TH_COUNT(refused); i++)
-		if (says_something(th_json_get(request, refused[i].name)) ||
-		    says_something(th_json_get(agent, refused[i].name)))
+		if (th_json_says(th_json_get(request, refused[i].name)) ||
+		    th_json_says(th_json_get(agent, refused[i].name)))
 			return refused[i].why;
 	if (kind.len && !th_str_is(kind, "Agent"))
 		return "the agent is of the kind Agent";
 	return NULL;
-}
-
-static bool is_model(const struct th_server *s, struct th_str name)
-{
-	const struct th_strs *list = &s->settings.s.models;
-
-	for (size_t i = 0; i < list->count; i++)
-		if (th_str_eq(list->list[i], name))
-			return true;
-	return false;
 }
 
 /* "thole/NAME", or NAME alone, is an agent; else it is a model, with its maker before a slash or
@@ -90,11 +73,11 @@ static bool choose(struct beginning *b, struct th_str name)
 	b->agent = th_served_find(&s->agents, th_str_starts(name, TH_STR("thole/")) ? last : name);
 	if (b->agent)
 		return true;
-	b->model = is_model(s, name) ? name : last;
+	b->model = th_strs_has(&s->settings.s.models, name) ? name : last;
 	b->agent = th_served_find(&s->agents, TH_STR(NAME_OF_OWN));
 	if (!b->agent)
 		b->agent = th_served_find(&s->agents, TH_STR("default"));
-	return is_model(s, b->model);
+	return th_strs_has(&s->settings.s.models, b->model);
 }
 
 /* {"kind": "ConfirmRisky", "threshold", "confirm_unknown"} as `confirm` of an agent file. */
@@ -316,7 +299,7 @@ static void opened(struct th_access *a, const char *session, int status)
 	(void)status;
 	if (!doc)
 		return;
-	if (says_something(th_json_get(v, "secrets")) &&
+	if (th_json_says(th_json_get(v, "secrets")) &&
 	    th_oh_give(h, th_json_get(v, "secrets"), a->user, &e) != 0) {
 		h->doomed = true; /* there is no conversation then */
 		th_oh_not_given(a, &e);

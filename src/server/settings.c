@@ -190,10 +190,7 @@ struct th_quota th_settings_quota(const struct th_settings *s, const char *user)
 
 bool th_settings_computer(const struct th_settings *s, struct th_str kind)
 {
-	for (size_t i = 0; i < s->s.computers.count; i++)
-		if (th_str_eq(s->s.computers.list[i], kind))
-			return true;
-	return th_str_is(kind, "none");
+	return th_strs_has(&s->s.computers, kind) || th_str_is(kind, "none");
 }
 
 void th_settings_put_computers(const struct th_settings *s, struct th_jw *w)

@@ -691,9 +691,24 @@ static void lists_of_integers(void **state)
 	assert_int_equal(parse(f, &table, "{\"line\":-1}", &v), TH_EUSAGE);
 }
 
+static void a_list_has_a_text(void **state)
+{
+	struct th_str texts[] = { TH_STR_INIT("a"), TH_STR_INIT(""), TH_STR_INIT("ab") };
+	struct th_strs strs = { texts, 3 };
+
+	(void)state;
+	for (size_t i = 0; i < strs.count; i++)
+		assert_true(th_strs_has(&strs, texts[i]));
+	assert_false(th_strs_has(&strs, TH_STR("A")));
+	strs.count = 2;
+	assert_false(th_strs_has(&strs, TH_STR("ab")));
+	assert_false(th_strs_has(&(struct th_strs){ 0 }, TH_STR("")));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_list_has_a_text),
 		cmocka_unit_test_setup_teardown(parses, setup, teardown),
 		cmocka_unit_test_setup_teardown(defaults, setup, teardown),
 		cmocka_unit_test_setup_teardown(says_what_is_wrong, setup, teardown),

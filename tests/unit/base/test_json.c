@@ -273,6 +273,20 @@ static void reads(void **state)
 }
 
 /* Small or large, it is the same document; what is small takes no memory. */
+static void says_something_or_nothing(void **state)
+{
+	static const char text[] =
+	    "[null,false,0,0.0,\"\",[],{},true,-1,0.5,\"a\",[null],{\"a\":0}]";
+	struct th_json_doc *doc;
+
+	(void)state;
+	assert_int_equal(th_json_parse(th_str_of(text), &doc, NULL), TH_OK);
+	assert_false(th_json_says(NULL));
+	for (size_t i = 0; i < th_json_count(th_json_root(doc)); i++)
+		assert_int_equal(th_json_says(th_json_at(th_json_root(doc), i)), i >= 7);
+	th_json_free(doc);
+}
+
 static void parses_in_a_room(void **state)
 {
 	struct th_json_room room;
@@ -985,6 +999,7 @@ int main(void)
 		cmocka_unit_test(size_limit),
 		cmocka_unit_test(says_where),
 		cmocka_unit_test(reads),
+		cmocka_unit_test(says_something_or_nothing),
 		cmocka_unit_test(parses_in_a_room),
 		cmocka_unit_test(absent_everywhere),
 		cmocka_unit_test(iterates),
