@@ -10,6 +10,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "base/wiped.h"
 
 static yyjson_val *val(const struct th_json *v)
 {
@@ -116,6 +117,27 @@ static void *try_realloc(void *ctx, void *ptr, size_t old_size, size_t size)
 
 static const yyjson_alc try_alc = { try_malloc, try_realloc, alc_free, NULL };
 
+static void *wiped_malloc(void *ctx, size_t size)
+{
+	(void)ctx;
+	return th_wiped_alloc(size);
+}
+
+static void *wiped_realloc(void *ctx, void *ptr, size_t old_size, size_t size)
+{
+	(void)ctx;
+	(void)old_size;
+	return th_wiped_realloc(ptr, size);
+}
+
+static void wiped_free(void *ctx, void *ptr)
+{
+	(void)ctx;
+	th_wiped_free(ptr);
+}
+
+static const yyjson_alc wiped_alc = { wiped_malloc, wiped_realloc, wiped_free, NULL };
+
 static bool in_room(const struct th_json_room *r, const void *ptr)
 {
 	return (uintptr_t)ptr - (uintptr_t)r->bytes < sizeof(r->bytes);
@@ -158,6 +180,8 @@ static enum th_code parse_fail(struct th_str text, const yyjson_read_err *e, str
 	char shown[EXCERPT_MAX * 4];
 	struct th_buf near = TH_BUF_INIT(sizeof(shown));
 
+	if (!err)
+		return TH_EPROTO;
 	for (size_t i = 0; i < pos; i++)
 		if (text.ptr[i] == '\n') {
 			line++;
@@ -205,6 +229,13 @@ enum th_code th_json_parse(struct th_str text, struct th_json_doc **ret, struct 
 enum th_code th_json_try_parse(struct th_str text, struct th_json_doc **ret, struct th_err *err)
 {
 	return parse(text, &try_alc, ret, err);
+}
+
+enum th_code th_json_parse_secret(struct th_str text, struct th_json_doc **ret, struct th_err *err)
+{
+	enum th_code code = parse(text, &wiped_alc, ret, NULL);
+
+	return code ? th_fail(err, code, "this is no JSON, or too large") : TH_OK;
 }
 
 enum th_code th_json_parse_in(struct th_json_room *room, bool may_fail, struct th_str text,
@@ -291,6 +322,12 @@ bool th_json_is_null(const struct th_json *v)
 	return !v || yyjson_is_null(val(v));
 }
 
+bool th_json_says(const struct th_json *v)
+{
+	return th_json_count(v) || th_json_str(v).len || th_json_bool(v, false) ||
+	       th_json_num(v, 0) != 0;
+}
+
 const struct th_json *th_json_getn(const struct th_json *v, struct th_str key)
 {
 	return json(yyjson_obj_getn(val(v), key.ptr ? key.ptr : "", key.len));
@@ -322,12 +359,6 @@ static bool real_is_whole(double d, double low, double high)
 /* An int below 0; yyjson keeps "-0" as a signed one. */
 static bool is_negative(yyjson_val *v)
 {
-bool th_json_says(const struct th_json *v)
-{
-	return th_json_count(v) || th_json_str(v).len || th_json_bool(v, false) ||
-	       th_json_num(v, 0) != 0;
-}
-
 	return yyjson_is_sint(v) && yyjson_get_sint(v) < 0;
 }
 

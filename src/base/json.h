@@ -50,6 +50,10 @@ struct th_json_room {
 TH_NODISCARD enum th_code th_json_parse_in(struct th_json_room *room, bool may_fail,
 					   struct th_str text, struct th_json_doc **ret,
 					   struct th_err *err);
+/* The same for a text with a secret in it: the document's memory is wiped when it is freed, and the
+ * message has nothing of the text. */
+TH_NODISCARD enum th_code th_json_parse_secret(struct th_str text, struct th_json_doc **ret,
+					       struct th_err *err);
 /* Whether th_json_parse would take the text; makes no document (json_valid.c). */
 bool th_json_valid(struct th_str text);
 struct th_json_doc *th_json_free(struct th_json_doc *doc); /* takes NULL, returns NULL */
@@ -61,12 +65,12 @@ const char *th_json_type_name(enum th_json_type type); /* "string", "an object" 
 bool th_json_is_object(const struct th_json *v);
 bool th_json_is_array(const struct th_json *v);
 bool th_json_is_null(const struct th_json *v); /* null or absent */
+/* Nothing is said by what is absent, null, false, 0, or a text, list or object that is empty. */
+bool th_json_says(const struct th_json *v);
 
 /* Member of an object; NULL when there is none or `v` is no object. */
 const struct th_json *th_json_getn(const struct th_json *v, struct th_str key);
 static inline const struct th_json *th_json_get(const struct th_json *v, const char *key)
-/* Nothing is said by what is absent, null, false, 0, or a text, list or object that is empty. */
-bool th_json_says(const struct th_json *v);
 {
 	return th_json_getn(v, th_str_of(key)); /* here, where its length is known */
 }

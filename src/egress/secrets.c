@@ -36,7 +36,7 @@ enum th_code th_egress_secrets_read(struct th_str raw, struct th_str ca,
 {
 	TH_CLEANUP(th_json_freep) struct th_json_doc *doc = NULL;
 	struct th_egress_secrets *s = (struct th_egress_secrets *)th_alloc(sizeof(*s));
-	enum th_code code = th_json_parse(raw, &doc, err);
+	enum th_code code = th_json_parse_secret(raw, &doc, err);
 
 	th_arena_init(&s->arena, 4 * TH_MIB);
 	s->mask = th_mask_new();
@@ -70,7 +70,7 @@ enum th_code th_egress_secrets_renew(struct th_egress_secrets *s, struct th_str 
 {
 	TH_CLEANUP(th_json_freep) struct th_json_doc *doc = NULL;
 	TH_CLEANUP(th_arena_deinit) struct th_arena a = {};
-	enum th_code code = th_json_parse(raw, &doc, err);
+	enum th_code code = th_json_parse_secret(raw, &doc, err);
 
 	th_arena_init(&a, 4 * TH_MIB);
 	for (struct th_json_iter it = th_json_iter(doc ? th_json_root(doc) : NULL);

@@ -206,7 +206,7 @@ static enum th_code print_with(struct th_executor_server *x, const struct th_exe
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_jw w = th_jw(out);
-	enum th_code code = th_json_parse(th_secret_expose(x->secrets), &doc, err);
+	enum th_code code = th_json_parse_secret(th_secret_expose(x->secrets), &doc, err);
 
 	th_arena_init(&a, 4 * TH_MIB);
 	th_jw_array(&w);

@@ -92,7 +92,7 @@ static enum th_code parse(struct th_mcp_login *l, struct th_str json, struct th_
 	const struct th_json *root;
 	int method;
 
-	if (th_json_parse(json, &doc, err))
+	if (th_json_parse_secret(json, &doc, err))
 		return th_prefix(err, TH_EPROTO, "the file of the login");
 	root = th_json_root(doc);
 	method = th_names_find(th_oauth_methods, th_json_get_str(root, "method"));

@@ -62,8 +62,7 @@ static enum th_code follow(const struct th_strs *member, struct th_buf *answer, 
 
 	if (!member->count)
 		return TH_OK;
-	/* Why it is no JSON would show some of it. */
-	if (th_json_parse(th_buf_str(answer), &doc, NULL) == TH_OK)
+	if (th_json_parse_secret(th_buf_str(answer), &doc, NULL) == TH_OK)
 		v = th_json_root(doc);
 	for (size_t i = 0; i < member->count; i++)
 		v = th_json_getn(v, member->list[i]);

@@ -208,7 +208,7 @@ static enum th_code parse(struct th_str json, const char *what, struct th_json_d
 	if (json.len > TH_OAUTH_JSON_MAX)
 		return th_fail(err, TH_ELIMIT, "%s has more than %zu bytes", what,
 			       TH_OAUTH_JSON_MAX);
-	if (th_json_parse(json, ret, NULL) || !th_json_is_object(th_json_root(*ret)))
+	if (th_json_parse_secret(json, ret, NULL) || !th_json_is_object(th_json_root(*ret)))
 		return th_fail(err, TH_EPROTO, "%s is no JSON object", what);
 	return TH_OK;
 }
