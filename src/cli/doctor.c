@@ -17,6 +17,7 @@
 #include "core/session.h"
 #include "exec_client/client.h"
 #include "io/clock.h"
+#include "io/fetch.h"
 #include "io/files.h"
 #include "io/net_space.h"
 #include "io/sandbox.h"
@@ -263,7 +264,14 @@ static void check_computer(struct report *r, const struct th_computer_kind *kind
 		say(r, NOTE, kind->name, "could not be ended: %s", ignored.msg);
 }
 
-/* ---- log and model ---- */
+/* ---- HTTP, log and model ---- */
+
+static void check_http(struct report *r)
+{
+	const char *missing = th_fetcher_missing();
+
+	say(r, missing ? BROKEN : GOOD, "http", "%s", missing ?: "libcurl can be used");
+}
 
 static void check_store(struct report *r, const struct th_config *config)
 {
@@ -376,6 +384,7 @@ static int run_doctor(const struct th_command *self, int argc, char **argv)
 	for (size_t i = 0; th_computer_kinds[i]; i++)
 		if (!th_computer_kinds[i]->outlives && !th_computer_kinds[i]->network)
 			check_computer(&r, th_computer_kinds[i]);
+	check_http(&r);
 	if (config) {
 		check_store(&r, config);
 		check_model(&r, config);

@@ -479,6 +479,11 @@ static void start_curl(void)
 	curl_started = th_libcurl.global_init(CURL_GLOBAL_NOTHING) == CURLE_OK;
 }
 
+const char *th_fetcher_missing(void)
+{
+	return th_libcurl_open();
+}
+
 enum th_code th_fetcher_new(struct th_loop *l, struct th_fetcher **ret, struct th_err *err)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT; /* stores have fetchers on other threads */

@@ -27,6 +27,8 @@
 
 struct th_fetcher; /* one per loop: connections, name cache, slots */
 
+/* NULL: there can be one; else why not. */
+const char *th_fetcher_missing(void);
 TH_NODISCARD enum th_code th_fetcher_new(struct th_loop *l, struct th_fetcher **ret,
 					 struct th_err *err);
 /* For requests to wherever somebody says: each address is asked about when it is about to be

@@ -16,7 +16,8 @@ static_assert(sizeof(th_libcurl) == TH_COUNT(names) * sizeof(void *), "a pointer
 
 static struct th_library library = {
 	.file = "libcurl.so.4",
-	.what = "the library that speaks HTTP (in Debian the package libcurl4)",
+	.what = "the library that speaks HTTP",
+	.packages = "Debian, Ubuntu: libcurl4; Fedora: libcurl; Arch: curl; Alpine: libcurl",
 	.names = names,
 	.count = TH_COUNT(names),
 	.table = &th_libcurl,

@@ -13,8 +13,8 @@ static int open_library(struct th_library *l)
 	void *library = dlopen(l->file, RTLD_NOW | RTLD_LOCAL);
 
 	if (!library) {
-		snprintf(l->missing, sizeof(l->missing), "%s cannot be opened; it is %s", l->file,
-			 l->what);
+		snprintf(l->missing, sizeof(l->missing), "%s, %s, is not installed here (%s)",
+			 l->file, l->what, l->packages);
 		return UNUSABLE;
 	}
 	for (size_t i = 0; i < l->count; i++) {

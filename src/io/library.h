@@ -13,12 +13,15 @@
 
 struct th_library {
 	const char *file; /* "libpq.so.5" */
-	const char *what; /* "PostgreSQL's client library (in Debian the package libpq5)" */
+	const char *what; /* "PostgreSQL's client library" */
+	/* Where it comes from, "Debian: libpq5; Fedora: …": a test of the house compares it with what
+	 * ./dev installs. */
+	const char *packages;
 	const char *const *names;
 	size_t count;
 	void *table; /* a pointer to a function for each name, in this order */
 	int state;
-	char missing[200];
+	char missing[300];
 };
 
 /* The table is filled.  NULL, or a sentence: why it cannot be used.  From any thread. */

@@ -24,7 +24,8 @@ static_assert(sizeof(th_libpq) == TH_COUNT(names) * sizeof(void *), "a pointer f
 
 static struct th_library library = {
 	.file = "libpq.so.5",
-	.what = "PostgreSQL's client library (in Debian the package libpq5)",
+	.what = "PostgreSQL's client library",
+	.packages = "Debian, Ubuntu: libpq5; Fedora: libpq; Arch: postgresql-libs; Alpine: libpq",
 	.names = names,
 	.count = TH_COUNT(names),
 	.table = &th_libpq,

@@ -11,6 +11,7 @@ import circles
 import headers
 import includes
 import kinds
+import libraries
 import maps
 import sources
 import symbols
@@ -150,6 +151,38 @@ class Kinds(Tree):
         self.one(kinds.check(self.root), "src/io/loop.c:3", '"x11"')
         self.write("src/io/loop.c", "bool x = c->kind == &th_computer_desktop;\n")
         self.one(kinds.check(self.root), "src/io/loop.c:2", "th_computer_desktop")
+
+
+class Libraries(Tree):
+    def dev(self, **more):
+        sets = {"debian": "run: libfoo2 libbar-3-1", "fedora": "run: foo\nbuild: gcc bar-devel", "arch": "run: foo", "alpine": "run: foo"}
+        sets.update(more)
+        self.write("dev")
+        with open(self.root + "/dev", "w", encoding="utf-8") as file:
+            file.write("case $3 in\n" + "".join("%s) echo '%s' ;;\n" % row for row in sets.items()) + "esac\n")
+
+    def test_libraries(self):
+        self.dev(fedora="run: foo bar-libs\nbuild: gcc bar-devel")
+        self.write("src/io/link.c", 'static struct th_library library = {\n\t.file = "libfoo.so.2",\n'
+                   '\t.packages = "Debian, Ubuntu: libfoo2; Fedora: foo; "\n\t\t"Arch: foo; Alpine: foo",\n};\n')
+        self.assertEqual(libraries.check(self.root), [])
+        self.dev()
+        self.one(libraries.check(self.root), "fedora-run has nothing of bar-devel")
+        self.dev(fedora="run: foo", arch="run: foo2")
+        self.one(libraries.check(self.root), "src/io/link.c: libfoo.so.2", "arch does not install foo")
+
+    def test_names_of_debian(self):
+        for library, package in (("libuv.so.1", "libuv1"), ("libbar-3.so.1", "libbar-3-1"), ("libcrypto.so.3", "libssl3"),
+                                 ("libllhttp.so.9.2", "libllhttp9.2"), ("libsqlite3.so.0", "libsqlite3-0")):
+            self.assertEqual(libraries.of_debian(library), package)
+
+    def test_a_program(self):
+        self.dev(fedora="run: foo")
+        library = self.write("bar.c", "int bar;\n")
+        subprocess.run(["cc", "-shared", "-fPIC", "-Wl,-soname,libbar-4.so.1", "-o", self.root + "/libbar.so", library], check=True)
+        program = self.write("main.c", "extern int bar;\nint main(void) { return bar; }\n")
+        subprocess.run(["cc", "-o", self.root + "/main", program, "-L" + self.root, "-lbar"], check=True)
+        self.one(libraries.check(self.root, self.root + "/main"), "no libbar-4-1")
 
 
 class Waits(Tree):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What goes wrong is one clear sentence and an exit code; nothing is lost and nothing half-written is left."""
 
+import json
 import os
 import re
 import shutil
@@ -276,6 +277,22 @@ class Computers(house.House):
                               text=True, timeout=house.SECONDS)
         self.assertEqual(done.returncode, 1, done)
         self.assertIn("Debian package xvfb", done.stdout)
+
+    def test_missing_libraries(self):
+        """Each says what it is and where it comes from; what needs none of them works."""
+        for name in ("libcurl.so.4", "libpq.so.5"):
+            (self.folder / name).touch()
+        self.env["LD_LIBRARY_PATH"] = str(self.folder)
+        self.bad(1, ["libcurl.so.4, the library that speaks HTTP, is not installed here (Debian, Ubuntu: libcurl4; Fedora"],
+                 "run", "-m", "gpt-5.4", "task")
+        self.bad(1, ["libpq.so.5, PostgreSQL's client library, is not installed here (Debian, Ubuntu: libpq5; Fedora"],
+                 "sessions", "--store", "postgres://ada@db.example/thole")
+        self.good("sessions")
+        checks = {c["check"]: c for c in map(json.loads, self.thole("doctor", "--json").out.splitlines())}
+        self.assertEqual(checks["http"]["result"], "BROKEN")
+        self.assertIn("libcurl4", checks["http"]["text"])
+        del self.env["LD_LIBRARY_PATH"]
+        self.assertIn("http           libcurl can be used", self.thole("doctor").out)
 
     def test_verbs(self):
         self.bad(2, ["needs a verb"], "computer")

@@ -32,7 +32,9 @@ static void says_what_is_missing(void **state)
 {
 	static const char *const wrong[] = { "strlen", "no_such_function" };
 	struct two table = { 0 };
-	struct th_library none = { .file = "libnone.so.1", .what = "a library of this test" };
+	struct th_library none = { .file = "libnone.so.1",
+				   .what = "a library of this test",
+				   .packages = "Debian: libnone1" };
 	struct th_library old = {
 		.file = "libc.so.6", .what = "C", .names = wrong, .count = 2, .table = &table
 	};
@@ -40,7 +42,8 @@ static void says_what_is_missing(void **state)
 	(void)state;
 	for (int i = 0; i < 2; i++) {
 		assert_string_equal(th_library_open(&none),
-				    "libnone.so.1 cannot be opened; it is a library of this test");
+				    "libnone.so.1, a library of this test, is not installed here "
+				    "(Debian: libnone1)");
 		assert_string_equal(th_library_open(&old),
 				    "libc.so.6 has no function no_such_function");
 	}
