@@ -62,7 +62,7 @@ void th_fleet_figures(const struct th_fleet *f, struct th_buf *out);
 /* Gives up, in a while, all that runs here and that nobody waits for. */
 void th_fleet_drain(struct th_fleet *f);
 
-/* forward.c */
+/* forward_takes.c */
 /* The request may be another node's: true, and it is answered later, here or by that one. */
 bool th_forward_takes(struct th_access *a);
 /* A handler learned which session the request is about: the same, and here it is `here` that
@@ -71,6 +71,8 @@ bool th_forward_session(struct th_access *a, const char *session, th_access_fn *
 /* This node lacks labels that the request needs (THOLE_EPLACE): true, and a node that has them
  * answers it, or it is refused with 503. */
 bool th_forward_places(struct th_access *a, const struct thole_error *err);
+
+/* forward.c */
 struct th_forward *th_forward_next(const struct th_forward *f);
 const char *th_forward_address(const struct th_forward *f); /* ""; it is not sent yet */
 void th_forward_lose(struct th_forward *f);                 /* that node is dead */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* forward.c - a request about a session that another node may have. */
+/*
+ * forward.c - a request about a session that another node may have: who has it is looked for, and
+ * the request passed on, or answered here.  forward_takes.c says which requests those are.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "server/fleet.h"
-#include "server/service.h"
+#include "server/forward.h"
 #include "wire/percent.h"
 
 #define CONNECT_MS 2000
@@ -33,14 +35,12 @@ struct th_forward {
 
 static void find(struct th_forward *w);
 
-/* The session that the request is about. */
-static bool session_of(struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1])
+bool th_forward_session_of(struct th_access *a, char ret[static TH_SESSION_ID_MAX + 1])
 {
 	return a->service->session_of && a->service->session_of(a, ret);
 }
 
-/* The node which keeps something that the request needs. */
-static bool keeper_of(const struct th_access *a, char ret[static TH_FLEET_TAG_SIZE + 1])
+bool th_forward_keeper_of(const struct th_access *a, char ret[static TH_FLEET_TAG_SIZE + 1])
 {
 	return a->service->keeper_of && a->service->keeper_of(a, ret);
 }
@@ -418,7 +418,7 @@ static bool asks_keeper(struct th_forward *w)
 {
 	char tag[TH_FLEET_TAG_SIZE + 1];
 
-	if (w->find.by != TH_FIND_SESSION || w->find.found || !keeper_of(w->access, tag))
+	if (w->find.by != TH_FIND_SESSION || w->find.found || !th_forward_keeper_of(w->access, tag))
 		return false;
 	w->find.by = TH_FIND_TAG;
 	snprintf(w->find.what, sizeof(w->find.what), "%s", tag);
@@ -466,7 +466,7 @@ static void name_again(struct th_access *a)
 {
 	struct th_forward *w = a->ctx;
 
-	if (session_of(a, w->find.what))
+	if (th_forward_session_of(a, w->find.what))
 		w->find.by = TH_FIND_SESSION;
 	if (!th_needs_wait(&a->needs))
 		find(w);
@@ -487,13 +487,17 @@ static void look(void *ctx)
 	name_again(a);
 }
 
-static struct th_forward *forward_new(struct th_access *a, enum th_find_by by, const char *what,
-				      th_access_fn *here)
+void th_forward_begin(struct th_access *a, enum th_find_by by, const char *what, th_access_fn *here,
+		      bool named_by_request)
 {
 	struct th_fleet *f = a->server->fleet;
 	struct th_forward *w = th_alloc(sizeof(*w));
 
-	*w = (struct th_forward){ .fleet = f, .access = a, .here = here, .next = f->first };
+	*w = (struct th_forward){ .fleet = f,
+				  .access = a,
+				  .here = here,
+				  .next = f->first,
+				  .named_by_request = named_by_request };
 	th_node_find_init(&w->find, a->server, on_found, w);
 	w->find.by = by;
 	snprintf(w->find.what, sizeof(w->find.what), "%s", what);
@@ -507,85 +511,7 @@ static struct th_forward *forward_new(struct th_access *a, enum th_find_by by, c
 	a->gone = on_gone;
 	a->room = on_room;
 	a->reads = true;
-	return w;
-}
-
-bool th_forward_places(struct th_access *a, const struct thole_error *err)
-{
-	struct th_str text = th_str_of(err->text);
-	char needs[TH_FIND_TEXT_MAX];
-	size_t at = text.len;
-
-	/* What a node passed on already was to be run by this one. */
-	if (err->code != THOLE_EPLACE || !a->server->fleet || a->by_node ||
-	    a->server->fleet->count >= TH_FLEET_FORWARDS_MAX)
-		return false;
-	while (at > 0 && text.ptr[at - 1] != ':')
-		at--;
-	text = th_str_trim(th_str_sub(text, at, text.len));
-	if (at == 0 || !text.len || text.len >= sizeof(needs))
-		return false;
-	snprintf(needs, sizeof(needs), "%.*s", TH_FMT(text));
-	look(forward_new(a, TH_FIND_LABELS, needs, NULL));
-	return true;
-}
-
-static bool is_here(struct th_server *s, const char *session)
-{
-	const struct th_hub *h = th_hub_find(s, session);
-
-	return h && h->session;
-}
-
-static bool has_room(struct th_access *a)
-{
-	if (a->server->fleet->count < TH_FLEET_FORWARDS_MAX)
-		return true;
-	th_access_fail(a, 503, "overloaded", "too many requests are passed on already");
-	return false;
-}
-
-bool th_forward_session(struct th_access *a, const char *session, th_access_fn *here)
-{
-	if (!a->server->fleet || is_here(a->server, session))
-		return false;
-	if (has_room(a))
-		look(forward_new(a, TH_FIND_SESSION, session, here));
-	return true;
-}
-
-static void take_again(struct th_access *a)
-{
-	a->again = NULL;
-	if (!th_forward_takes(a))
-		a->route->fn(a);
-}
-
-bool th_forward_takes(struct th_access *a)
-{
-	char what[TH_FIND_TEXT_MAX];
-	enum th_find_by by = TH_FIND_SESSION;
-	struct th_forward *w;
-
-	if (!a->server->fleet)
-		return false;
-	if (session_of(a, what)) {
-		if (is_here(a->server, what))
-			return false;
-	} else if (th_needs_wait(&a->needs)) {
-		a->again = take_again;
-		return true;
-	} else if (keeper_of(a, what)) {
-		by = TH_FIND_TAG;
-	} else {
-		return false;
-	}
-	if (!has_room(a))
-		return true;
-	w = forward_new(a, by, what, a->route->fn);
-	w->named_by_request = true;
 	look(w);
-	return true;
 }
 
 void th_forward_lose(struct th_forward *w)
