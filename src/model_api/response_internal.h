@@ -119,6 +119,22 @@ enum th_stored_result th_stored_get(struct th_needs *n, const char *user, struct
 enum th_stored_result th_stored_get_last(struct th_needs *n, const char *user, const char *session,
 					 struct th_stored *ret, struct thole_error *err);
 
+/* ---- response_name.c: resp_<its session's id>_<the event that it begins behind> ---- */
+
+void th_response_name(const char *session, uint64_t after, char ret[static TH_RESPONSE_NAME_MAX]);
+void th_response_name_reply(struct th_reply *r, const char *name);
+/* False: it is no response's name. */
+bool th_response_name_parse(struct th_str name, char session[static TH_UUID_TEXT_SIZE + 1],
+			    uint64_t *after);
+/* The session alone. */
+bool th_response_session_of(struct th_str name, char session[static TH_UUID_TEXT_SIZE + 1]);
+/* An item's name: PREFIX_<name of its response>_<its place in the output>. */
+struct th_item_name {
+	char response[TH_RESPONSE_NAME_MAX]; /* with the prefix of a response */
+	size_t index;
+};
+bool th_item_name_parse(struct th_str name, struct th_item_name *ret);
+
 /* ---- response_delete.c ---- */
 
 bool th_stored_is_deleted(const struct th_stored *d);
@@ -129,20 +145,10 @@ void th_response_deleted(struct th_access *a); /* answers so */
 void th_response_hide(struct th_access *a, const struct th_stored *d);
 /* The names of the functions in a list of tools; free() each and the list. */
 char **th_function_names(const struct th_json *tools, size_t *ret_count);
-/* The session that a response is of; false: it is no response's name. */
-bool th_response_session_of(struct th_str name, char session[static TH_UUID_TEXT_SIZE + 1]);
-void th_response_name(const char *session, uint64_t after, char ret[static TH_RESPONSE_NAME_MAX]);
-void th_response_name_reply(struct th_reply *r, const char *name);
 /* Folds the log from an event on into `r`, to the end of the response. */
 enum th_stored_result th_stored_fold(struct th_needs *n, const char *user, const char *session,
 				     uint64_t from, struct th_reply *r, struct thole_error *err);
 
-/* An item's name: PREFIX_<name of its response>_<its place in the output>. */
-struct th_item_name {
-	char response[TH_RESPONSE_NAME_MAX]; /* with the prefix of a response */
-	size_t index;
-};
-bool th_item_name_parse(struct th_str name, struct th_item_name *ret);
 /* An item of a response of this user's, as JSON. */
 enum th_stored_result th_stored_item(struct th_needs *n, const char *user, struct th_str name,
 				     struct th_buf *out, struct thole_error *err);
