@@ -199,12 +199,43 @@ static bool may_wait(struct th_access *a)
 	return false;
 }
 
+/* What the request says of itself.  NULL: it was answered. */
+static const struct th_served_agent *checked(struct th_access *a, const struct th_session_create *c,
+					     const struct th_api_body *b, struct th_str key)
+{
+	const struct th_served_agent *from;
+
+	if (key.ptr && (key.len < 1 || key.len > 255)) {
+		th_access_fail(a, 400, NULL, "Idempotency-Key has 1 to 255 bytes");
+		return NULL;
+	}
+	from = th_served_find(&a->server->agents, c->agent.len ? c->agent : TH_STR("default"));
+	if (!from) {
+		th_access_fail(a, 404, "agent", "there is no agent of that name; GET /api/agents");
+		return NULL;
+	}
+	if (c->computer.len && !th_settings_computer(&a->server->settings, c->computer)) {
+		th_access_fail(a, 403, "computer",
+			       "that computer is not among those that may be chosen; "
+			       "GET /api/agents");
+		return NULL;
+	}
+	if (!is_callers(a, th_json_get(th_json_root(b->doc), "metadata")))
+		return NULL;
+	if (c->id.len > TH_SESSION_ID_MAX) {
+		th_access_fail(a, 400, NULL, "id has at most %d bytes", TH_SESSION_ID_MAX);
+		return NULL;
+	}
+	return from;
+}
+
 void th_api_sessions_create(struct th_access *a)
 {
 	struct th_str key = th_http_header(a->request, "idempotency-key");
 	struct th_session_create c;
 	const struct th_served_agent *from;
 	struct thole_session *session = NULL;
+	struct th_hub *h;
 	char id[TH_SESSION_ID_MAX + 1];
 	struct thole_error err;
 	struct th_api_body b TH_CLEANUP(th_api_body_deinit) = {};
@@ -212,27 +243,9 @@ void th_api_sessions_create(struct th_access *a)
 
 	if (!th_api_body_read(a, &th_session_create_table, &b, &c))
 		return;
-	if (key.ptr && (key.len < 1 || key.len > 255)) {
-		th_access_fail(a, 400, NULL, "Idempotency-Key has 1 to 255 bytes");
+	from = checked(a, &c, &b, key);
+	if (!from)
 		return;
-	}
-	from = th_served_find(&a->server->agents, c.agent.len ? c.agent : TH_STR("default"));
-	if (!from) {
-		th_access_fail(a, 404, "agent", "there is no agent of that name; GET /api/agents");
-		return;
-	}
-	if (c.computer.len && !th_settings_computer(&a->server->settings, c.computer)) {
-		th_access_fail(a, 403, "computer",
-			       "that computer is not among those that may be chosen; "
-			       "GET /api/agents");
-		return;
-	}
-	if (!is_callers(a, th_json_get(th_json_root(b.doc), "metadata")))
-		return;
-	if (c.id.len > TH_SESSION_ID_MAX) {
-		th_access_fail(a, 400, NULL, "id has at most %d bytes", TH_SESSION_ID_MAX);
-		return;
-	}
 	if (c.id.len)
 		snprintf(id, sizeof(id), "%.*s", TH_FMT(c.id));
 	else if (key.ptr)
@@ -267,12 +280,9 @@ void th_api_sessions_create(struct th_access *a)
 		return;
 	}
 	a->server->metrics.sessions_begun++;
-	{
-		struct th_hub *h = th_hub_get(a->server, id, a->user);
-
-		th_hub_adopt(h, session);
-		th_session_answer_after(a, h, 201, c.message.len ? "message" : "");
-	}
+	h = th_hub_get(a->server, id, a->user);
+	th_hub_adopt(h, session);
+	th_session_answer_after(a, h, 201, c.message.len ? "message" : "");
 }
 
 /* ---- look ---- */
