@@ -237,12 +237,6 @@ static void end(struct th_response *p)
 	th_response_send(p, NULL, TH_STR("[DONE]"));
 }
 
-static void fail(struct th_access *a, int status, const char *code, const char *param,
-		 const char *message)
-{
-	th_access_fault(a, status, code, param, message);
-}
-
 const struct th_face th_face_chat = {
 	.wire = "chat",
 	.type = "text/event-stream",
@@ -252,7 +246,6 @@ const struct th_face th_face_chat = {
 	.item = tell_item,
 	.end = end,
 	.print = print,
-	.fail = fail,
 };
 
 void th_v1_chat(struct th_access *a)
@@ -263,5 +256,5 @@ void th_v1_chat(struct th_access *a)
 	th_response_tier(a, order.body);
 	if (th_quota_begin(a) && !th_response_make(a, &order, NULL, &fault) && !fault.pending &&
 	    !th_forward_places(a, &fault.lacks))
-		fail(a, fault.status, fault.code, fault.param, fault.message);
+		th_access_fault(a, fault.status, fault.code, fault.param, fault.message);
 }

@@ -181,16 +181,9 @@ static void print(struct th_response *p, struct th_buf *out)
 	th_jw_object_end(&w);
 }
 
-static void fail(struct th_access *a, int status, const char *code, const char *param,
-		 const char *message)
-{
-	th_access_fault(a, status, code, param, message);
-}
-
 const struct th_face th_face_compaction = {
 	.wire = "responses",
 	.print = print,
-	.fail = fail,
 	.said = said,
 	.put = put,
 	.event = event,

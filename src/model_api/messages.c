@@ -348,12 +348,6 @@ static void again(struct th_response *p)
 	p->reasoning.part = p->shown.again; /* behind a text it would come too late */
 }
 
-static void fail(struct th_access *a, int status, const char *code, const char *param,
-		 const char *message)
-{
-	th_access_fault(a, status, code, param, message);
-}
-
 const struct th_face th_face_messages = {
 	.wire = "messages",
 	.type = "text/event-stream",
@@ -363,7 +357,6 @@ const struct th_face th_face_messages = {
 	.item = tell_item,
 	.end = end,
 	.print = print,
-	.fail = fail,
 	.again = again,
 };
 
@@ -375,5 +368,5 @@ void th_v1_messages(struct th_access *a)
 
 	if (th_quota_begin(a) && !th_response_make(a, &order, NULL, &fault) && !fault.pending &&
 	    !th_forward_places(a, &fault.lacks))
-		fail(a, fault.status, fault.code, fault.param, fault.message);
+		th_access_fault(a, fault.status, fault.code, fault.param, fault.message);
 }

@@ -122,8 +122,8 @@ static void answer(struct th_response *p)
 	if (!p->face->tells_failure &&
 	    (p->reply.status == TH_REPLY_FAILED || p->reply.status == TH_REPLY_CANCELLED)) {
 		a->once = must_not_repeat(p);
-		p->face->fail(a, p->reply.fault ? p->reply.fault : 500, NULL, NULL,
-			      p->reply.why ? p->reply.why : "the run failed");
+		th_access_fault(a, p->reply.fault ? p->reply.fault : 500, NULL, NULL,
+				p->reply.why ? p->reply.why : "the run failed");
 		return;
 	}
 	p->face->print(p, &json);
@@ -213,13 +213,12 @@ static bool put_items(struct th_response *p)
 	p->items = NULL;
 	if (thole_session_items_add(p->hub->session, items, !p->warm, &err) != 0) {
 		struct th_access *a = p->access;
-		const struct th_face *face = p->face;
 
 		free(items);
 		p->access = NULL;
 		if (a && !p->socket && !p->began) {
 			a->gone = NULL;
-			face->fail(a, th_response_status(err.code), NULL, NULL, err.text);
+			th_access_fault(a, th_response_status(err.code), NULL, NULL, err.text);
 		}
 		(void)thole_session_cancel(p->hub->session, THOLE_NOW, &err);
 		if (p->on_over)

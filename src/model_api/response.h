@@ -30,8 +30,6 @@ struct th_face {
 	void (*item)(struct th_response *p, const struct th_reply_item *item);
 	void (*end)(struct th_response *p);                       /* of its stream */
 	void (*print)(struct th_response *p, struct th_buf *out); /* the whole, not streamed */
-	void (*fail)(struct th_access *a, int status, const char *code, const char *param,
-		     const char *message);    /* `code`, `param`: may be NULL */
 	void (*again)(struct th_response *p); /* the model begins its answer anew; may be NULL */
 	/* Of one whose input is only put there, for what else is done with it; all three or none.
 	 * `items`: what its session gets, a JSON list.  `put`: it has them; false: the response is

@@ -432,12 +432,6 @@ static void end(struct th_response *p)
 		th_response_send(p, NULL, TH_STR("[DONE]"));
 }
 
-static void fail(struct th_access *a, int status, const char *code, const char *param,
-		 const char *message)
-{
-	th_access_fault(a, status, code, param, message);
-}
-
 const struct th_face th_face_responses = {
 	.wire = "responses",
 	.type = "text/event-stream",
@@ -447,7 +441,6 @@ const struct th_face th_face_responses = {
 	.item = tell_item,
 	.end = end,
 	.print = print,
-	.fail = fail,
 	.tells_failure = true,
 	.tells_whole = true,
 	.tells_waiting = true,
