@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/err.h"
+#include "base/buf.h"
 
 struct block {
 	size_t size;
@@ -43,4 +43,11 @@ void th_wiped_free(void *ptr)
 		return;
 	explicit_bzero(ptr, block_of(ptr)->size);
 	free(block_of(ptr));
+}
+
+void th_buf_wipe(struct th_buf *b)
+{
+	if (b->cap)
+		explicit_bzero(b->ptr, b->cap);
+	th_buf_deinit(b);
 }

@@ -13,4 +13,9 @@ void *th_wiped_alloc(size_t size);
 void *th_wiped_realloc(void *ptr, size_t size); /* of th_wiped_alloc, or NULL */
 void th_wiped_free(void *ptr);                  /* takes NULL */
 
+/* th_buf_deinit, and all of its memory is overwritten.  What is to leave no copy elsewhere is
+ * reserved before it grows. */
+struct th_buf;
+void th_buf_wipe(struct th_buf *b);
+
 #endif

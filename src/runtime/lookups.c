@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
+#include "base/wiped.h"
 #include "io/child.h"
 #include "io/variable.h"
 #include "runtime/internal.h"
@@ -32,13 +33,6 @@ struct th_runtime_lookups {
 	bool answered; /* all have ended, and nobody heard of it yet */
 };
 
-static void forget_answer(struct lookup *k)
-{
-	if (k->answer.cap)
-		explicit_bzero(k->answer.ptr, k->answer.cap);
-	th_buf_deinit(&k->answer);
-}
-
 /* Nothing of it is under way any more. */
 static void stop(struct lookup *k)
 {
@@ -47,7 +41,7 @@ static void stop(struct lookup *k)
 	if (k->timer.loop)
 		th_timer_stop(&k->timer);
 	th_loop_undefer(k->session->rt->loop, &k->end);
-	forget_answer(k);
+	th_buf_wipe(&k->answer);
 }
 
 /* ---- what came ------------------------------------------------------------------------------ */
@@ -70,8 +64,7 @@ static enum th_code follow(const struct th_strs *member, struct th_buf *answer, 
 		code = th_fail(err, TH_EPROTO, "the answer has no text where `member` leads");
 	th_buf_reserve(&text, TH_SECRET_ANSWER_MAX); /* so that no copy is left behind */
 	th_buf_add(&text, th_json_str(v));
-	explicit_bzero(answer->ptr, answer->cap);
-	th_buf_deinit(answer);
+	th_buf_wipe(answer);
 	*answer = text;
 	th_json_free(doc);
 	return code;

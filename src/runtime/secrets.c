@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "base/wiped.h"
 #include "io/clock.h"
 #include "io/files.h"
 #include "io/variable.h"
@@ -15,13 +16,6 @@
 #include "wire/exec.h"
 
 #define KEY_SIZE 32
-
-static void wipe(struct th_buf *b)
-{
-	if (b->cap)
-		explicit_bzero(b->ptr, b->cap);
-	th_buf_deinit(b);
-}
 
 /* Of this user; made when it is first needed. */
 static enum th_code read_key(struct th_buf *key, struct th_err *err)
@@ -139,9 +133,9 @@ enum th_code th_runtime_secrets(const struct th_runtime_session *of, struct th_s
 		code = th_buf_check(&json, "the secrets", err);
 	if (code == TH_OK && secrets.count > 0)
 		*ret = th_secret_new(th_buf_str(&json));
-	wipe(&json);
-	wipe(&value);
-	wipe(&key);
+	th_buf_wipe(&json);
+	th_buf_wipe(&value);
+	th_buf_wipe(&key);
 	return code;
 }
 
@@ -175,7 +169,7 @@ enum th_code th_runtime_secrets_mask(const struct th_runtime_session *of, struct
 		code = th_mask_add(mask, secret, err);
 		th_secret_free(secret);
 	}
-	wipe(&value);
+	th_buf_wipe(&value);
 	if (code)
 		mask = th_mask_free(mask);
 	if (mask)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/wiped.h"
 #include "server/forward.h"
 #include "wire/percent.h"
 
@@ -379,7 +380,7 @@ static void on_message(struct th_access *a, struct th_str bytes, bool text)
 static void pass_socket(struct th_forward *w)
 {
 	struct th_access *a = w->access;
-	struct th_buf identity TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_HTTP1_HEAD_MAX);
+	struct th_buf identity TH_CLEANUP(th_buf_wipe) = TH_BUF_INIT(TH_HTTP1_HEAD_MAX);
 	struct th_buf user TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_USER_MAX);
 	struct th_str token = th_secret_expose(a->server->settings.fleet_secret);
 	struct th_err err = { 0 };
@@ -396,7 +397,6 @@ static void pass_socket(struct th_forward *w)
 	a->message = on_message;
 	code = th_passed_socket_new(a, w->find.address, th_buf_str(&identity), on_passed, w,
 				    &w->socket, &err);
-	explicit_bzero(identity.ptr, identity.len);
 	if (code)
 		refuse(w, 503, "other_node", err.msg);
 }

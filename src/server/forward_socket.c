@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/wiped.h"
 #include "io/stream.h"
 #include "server/fleet.h"
 #include "server/service.h"
@@ -130,9 +131,7 @@ static void on_open(void *ctx)
 
 	if (th_stream_write(p->stream, th_buf_str(&p->asks)) != TH_OK)
 		th_stream_end(p->stream); /* it is lost */
-	if (p->asks.len)
-		explicit_bzero(p->asks.ptr, p->asks.len);
-	th_buf_deinit(&p->asks);
+	th_buf_wipe(&p->asks);
 }
 
 static void on_data(void *ctx, struct th_str bytes)
@@ -227,9 +226,7 @@ struct th_passed_socket *th_passed_socket_free(struct th_passed_socket *p)
 	if (!p)
 		return NULL;
 	th_stream_free(p->stream);
-	if (p->asks.len)
-		explicit_bzero(p->asks.ptr, p->asks.len);
-	th_buf_deinit(&p->asks);
+	th_buf_wipe(&p->asks);
 	th_buf_deinit(&p->in);
 	free(p);
 	return NULL;

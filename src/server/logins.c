@@ -8,6 +8,7 @@
  */
 #include <stdio.h>
 
+#include "base/wiped.h"
 #include "io/clock.h"
 #include "server/service.h"
 
@@ -116,7 +117,7 @@ static enum th_code change(struct th_server *s, th_tokens_change_fn *fn, void *c
 
 static void log_in(struct th_access *a, const struct th_login *body)
 {
-	struct th_buf headers TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_buf headers TH_CLEANUP(th_buf_wipe) = TH_BUF_INIT(TH_KIB);
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_KIB);
 	struct exchange x = {
 		.known = th_guard_tokens(a->server),
@@ -138,10 +139,8 @@ static void log_in(struct th_access *a, const struct th_login *body)
 		put_who(x.login.user, x.login.scopes, x.login.expires_ms, &json);
 		th_http_reply(a->request, 200, "application/json", th_buf_str(&headers),
 			      th_buf_str(&json));
-		explicit_bzero(headers.ptr, headers.len);
-		explicit_bzero(x.text.ptr, x.text.len);
 	}
-	th_buf_deinit(&x.text);
+	th_buf_wipe(&x.text);
 }
 
 void th_api_login(struct th_access *a)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/label.h"
+#include "base/wiped.h"
 #include "io/files.h"
 #include "server/settings.h"
 #include "wire/authority.h"
@@ -53,7 +54,7 @@ static bool is_good_secret(struct th_str text)
 
 static enum th_code read_secret(struct th_str path, struct th_secret **ret, struct th_err *err)
 {
-	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_FLEET_SECRET_MAX);
+	struct th_buf text TH_CLEANUP(th_buf_wipe) = TH_BUF_INIT(2 * TH_FLEET_SECRET_MAX);
 	char name[TH_PATH_LEN_MAX];
 	enum th_code code;
 
@@ -67,8 +68,6 @@ static enum th_code read_secret(struct th_str path, struct th_secret **ret, stru
 			       name, SECRET_MIN, TH_FLEET_SECRET_MAX);
 	if (!code)
 		*ret = th_secret_new(th_str_trim(th_buf_str(&text)));
-	if (text.len)
-		explicit_bzero(text.ptr, text.len);
 	return th_prefix(err, code, "fleet");
 }
 

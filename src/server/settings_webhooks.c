@@ -6,6 +6,7 @@
 #include "base/codec.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "base/wiped.h"
 #include "io/files.h"
 #include "server/settings.h"
 #include "wire/authority.h"
@@ -58,7 +59,7 @@ static enum th_code read_events(const struct th_strs *list, unsigned *ret, struc
 /* Errors never have the secret in them. */
 static enum th_code read_secret(struct th_str text, struct th_webhook_to *to, struct th_err *err)
 {
-	struct th_buf key TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_buf key TH_CLEANUP(th_buf_wipe) = TH_BUF_INIT(TH_KIB);
 	bool good;
 
 	text = th_str_trim(text);
@@ -69,8 +70,6 @@ static enum th_code read_secret(struct th_str text, struct th_webhook_to *to, st
 		memcpy(to->key, key.ptr, key.len);
 		to->key_len = key.len;
 	}
-	if (key.len)
-		explicit_bzero(key.ptr, key.len);
 	return good ? TH_OK
 		    : th_fail(err, TH_EUSAGE,
 			      "the secret is whsec_ and the base64 of 24 to 64 random bytes");
@@ -79,7 +78,7 @@ static enum th_code read_secret(struct th_str text, struct th_webhook_to *to, st
 static enum th_code read_secret_file(struct th_str path, struct th_webhook_to *to,
 				     struct th_err *err)
 {
-	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_buf text TH_CLEANUP(th_buf_wipe) = TH_BUF_INIT(TH_KIB);
 	char name[TH_PATH_LEN_MAX];
 	enum th_code code;
 
@@ -89,8 +88,6 @@ static enum th_code read_secret_file(struct th_str path, struct th_webhook_to *t
 	code = th_file_read(name, TH_KIB, &text, err);
 	if (!code)
 		code = th_prefix(err, read_secret(th_buf_str(&text), to, err), "%s", name);
-	if (text.len)
-		explicit_bzero(text.ptr, text.len);
 	return code;
 }
 

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/wiped.h"
 #include "io/clock.h"
 #include "io/files.h"
 
@@ -253,7 +254,7 @@ static enum th_code read_plain(struct th_str line, struct th_tokens *t, struct t
 
 enum th_code th_tokens_read(const char *path, struct th_tokens *t, struct th_err *err)
 {
-	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_TOKENS_SIZE_MAX);
+	struct th_buf text TH_CLEANUP(th_buf_wipe) = TH_BUF_INIT(TH_TOKENS_SIZE_MAX);
 	struct th_str rest;
 	enum th_code code;
 
@@ -265,7 +266,6 @@ enum th_code th_tokens_read(const char *path, struct th_tokens *t, struct th_err
 		if (line.len && line.ptr[0] != '#')
 			code = th_prefix(err, read_plain(line, t, err), "%s:%d", path, number);
 	}
-	explicit_bzero(text.ptr, text.len);
 	return code;
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/wiped.h"
 #include "io/clock.h"
 #include "server/service.h"
 
@@ -54,9 +55,7 @@ static void free_hook(struct th_webhook *h)
 	explicit_bzero(&h->to, sizeof(h->to));
 	th_buf_deinit(&h->url);
 	th_buf_deinit(&h->user);
-	if (h->client_text.len)
-		explicit_bzero(h->client_text.ptr, h->client_text.len);
-	th_buf_deinit(&h->client_text);
+	th_buf_wipe(&h->client_text);
 	free(h->client);
 	free(h->done);
 	free(h);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/wiped.h"
 #include "io/clock.h"
 #include "server/service.h"
 
@@ -110,12 +111,10 @@ static void print(const struct th_client_hook *c, struct th_jw *w)
 
 static bool has_room(const struct th_client_hook *c)
 {
-	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_CLIENT_HOOK_SIZE_MAX);
+	struct th_buf text TH_CLEANUP(th_buf_wipe) = TH_BUF_INIT(TH_CLIENT_HOOK_SIZE_MAX);
 	struct th_jw w = th_jw(&text);
 
 	print(c, &w);
-	if (text.len)
-		explicit_bzero(text.ptr, text.len);
 	return !text.failed;
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/wiped.h"
 #include "io/clock.h"
 #include "server/service.h"
 #include "wire/authority.h"
@@ -42,13 +43,8 @@ static void free_attempt(struct th_webhook_attempt *a)
 			h->flight[i] = NULL;
 	th_needs_forget(&a->needs);
 	th_buf_deinit(&a->letter.body);
-	for (size_t i = 0; i < TH_LETTER_HEADERS_MAX; i++) {
-		struct th_buf *value = &a->letter.headers[i].value;
-
-		if (value->len)
-			explicit_bzero(value->ptr, value->len);
-		th_buf_deinit(value);
-	}
+	for (size_t i = 0; i < TH_LETTER_HEADERS_MAX; i++)
+		th_buf_wipe(&a->letter.headers[i].value);
 	free(a);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/secret.h"
 #include "base/wiped.h"
 #include "rig.h"
@@ -97,6 +98,19 @@ static void memory_is_wiped_where_it_moves(void **state)
 	th_wiped_free(th_wiped_realloc(NULL, 1));
 }
 
+static void a_buffer_leaves_nothing_behind(void **state)
+{
+	struct th_buf b TH_CLEANUP(th_buf_wipe) = TH_BUF_INIT(TH_KIB);
+
+	(void)state;
+	th_buf_add_cstr(&b, SECRET);
+	th_buf_clear(&b);
+	th_buf_wipe(&b);
+	assert_int_equal(given_back, 1);
+	assert_int_equal(with_secret, 0);
+	assert_int_equal(b.cap, 0);
+}
+
 /* A document is as large as its text: what is no JSON is noticed behind the secret. */
 static void a_document_leaves_nothing_behind(void **state)
 {
@@ -130,6 +144,7 @@ int main(void)
 		cmocka_unit_test(owns_its_copy),
 		cmocka_unit_test_setup(leaves_nothing_behind, count_anew),
 		cmocka_unit_test_setup(memory_is_wiped_where_it_moves, count_anew),
+		cmocka_unit_test_setup(a_buffer_leaves_nothing_behind, count_anew),
 		cmocka_unit_test_setup(a_document_leaves_nothing_behind, count_anew),
 	};
 
