@@ -14,8 +14,8 @@
 struct th_library {
 	const char *file; /* "libpq.so.5" */
 	const char *what; /* "PostgreSQL's client library" */
-	/* Where it comes from, "Debian: libpq5; Fedora: …": a test of the house compares it with what
-	 * ./dev installs. */
+	/* Where it comes from, "Debian: libpq5; Fedora: libpq"; a test of the house compares it
+	 * with what ./dev installs. */
 	const char *packages;
 	const char *const *names;
 	size_t count;
