@@ -197,8 +197,8 @@ static void canvases_share_one_time(void **state)
 	(void)state;
 	screen.kind = &numbering;
 	write_table(0);
-	canvases[0] = (struct th_rect){ 35, 22, 60, 30 };
-	canvases[1] = (struct th_rect){ 35, 60, 60, 10 };
+	canvases[0] = (struct th_rect){ 35, 10, 60, 28 };
+	canvases[1] = (struct th_rect){ 35, 40, 60, 10 };
 	snprintf(text, sizeof(text), "mkdir %s/first 2>/dev/null && exec sleep 60; cat %s", folder,
 		 table);
 	assert_int_equal(read_with(text, SHORT_MS), TH_OK);
