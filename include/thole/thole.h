@@ -158,8 +158,9 @@ TH_API int thole_runtime_fd(const struct thole_runtime *rt);
 TH_API int thole_runtime_timeout_ms(const struct thole_runtime *rt);
 TH_API int thole_runtime_dispatch(struct thole_runtime *rt, struct thole_error *err);
 
-/* Or blocking: runs until every session rests (see thole_session_wait) and nothing is being read
- * beside the loop, or until somebody says stop, which a stop just before counts for. */
+/* Or blocking: runs until every session rests (see thole_session_wait), what was freed or handed
+ * over is given back to the store, and nothing is being read beside the loop; or until somebody
+ * says stop, which a stop just before counts for. */
 TH_API int thole_runtime_run(struct thole_runtime *rt, struct thole_error *err);
 TH_API void thole_runtime_stop(struct thole_runtime *rt); /* any thread */
 

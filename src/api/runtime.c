@@ -155,8 +155,10 @@ static enum th_code open_runtime(struct thole_runtime *rt, const struct options 
 		code = th_runtime_new(&ro, &rt->rt, err);
 	if (!code)
 		code = th_wake_new(rt->loop, on_wake, rt, &rt->inbox->wake, err);
-	if (!code)
+	if (!code) {
 		rt->driver = th_runtime_driver(rt->rt);
+		th_runtime_when_given(rt->rt, on_wake, rt);
+	}
 	return code;
 }
 
@@ -480,7 +482,8 @@ static bool all_rest(void *ctx)
 
 	if (atomic_load(&rt->inbox->stop))
 		return true;
-	if (rt->notes || rt->released || rt->readings || (s && !th_api_session_rests(s)))
+	if (rt->notes || rt->released || rt->readings || th_runtime_gives(rt->rt) ||
+	    (s && !th_api_session_rests(s)))
 		return false;
 	for (s = rt->sessions; s && th_api_session_rests(s); s = s->next)
 		;

@@ -35,6 +35,8 @@ struct th_leases {
 	struct th_timer timer;          /* for these */
 	const struct th_lease *awaited; /* by th_lease_take_now */
 	bool ending, telling;           /* telling: who waited for the job that is over */
+	void (*all_given)(void *ctx);   /* NULL: nobody is told */
+	void *given_ctx;
 	/* The thread's while `asked`. */
 	struct th_read job;
 	bool asked;
@@ -200,6 +202,7 @@ static void on_done(struct th_read *job, enum th_code code, const struct th_err 
 {
 	struct th_leases *l = TH_CONTAINER_OF(job, struct th_leases, job);
 	struct th_lease *ask;
+	bool gave = l->giving.first != NULL;
 
 	(void)code, (void)err;
 	l->telling = true;
@@ -211,6 +214,8 @@ static void on_done(struct th_read *job, enum th_code code, const struct th_err 
 	l->asked = false;
 	th_arena_reset(&l->memory);
 	begin(l);
+	if (gave && !th_leases_give(l) && l->all_given && !l->ending)
+		l->all_given(l->given_ctx);
 }
 
 /* With the reader, which th_leases_free comes before. */
@@ -316,6 +321,17 @@ static bool has(const struct queue *q, struct th_str id)
 bool th_lease_gives(const struct th_leases *l, struct th_str id)
 {
 	return has(&l->give, id) || has(&l->giving, id) || has(&l->again, id);
+}
+
+bool th_leases_give(const struct th_leases *l)
+{
+	return l->give.first || l->giving.first || l->again.first;
+}
+
+void th_leases_when_given(struct th_leases *l, void (*fn)(void *ctx), void *ctx)
+{
+	l->all_given = fn;
+	l->given_ctx = ctx;
 }
 
 void th_lease_give_now(struct th_leases *l, struct th_str id)

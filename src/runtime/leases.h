@@ -42,4 +42,8 @@ void th_lease_give(struct th_leases *l, const struct th_held *held);
 bool th_lease_gives(const struct th_leases *l, struct th_str id);
 void th_lease_give_now(struct th_leases *l, struct th_str id); /* for who cannot wait */
 
+/* Is any to be given back still?  `fn` is called, from the loop, when none is any more. */
+bool th_leases_give(const struct th_leases *l);
+void th_leases_when_given(struct th_leases *l, void (*fn)(void *ctx), void *ctx);
+
 #endif

@@ -111,6 +111,9 @@ TH_NODISCARD enum th_code th_runtime_take_up(struct th_runtime *rt,
  * free for another one, it has to be over. */
 bool th_runtime_gives_back(const struct th_runtime *rt, struct th_str session_id);
 void th_runtime_give_back_now(struct th_runtime *rt, struct th_str session_id);
+/* Is any session still to be?  `fn` is called, from the loop, when none is any more. */
+bool th_runtime_gives(const struct th_runtime *rt);
+void th_runtime_when_given(struct th_runtime *rt, void (*fn)(void *ctx), void *ctx);
 
 /* One whose lease was taken for a session that is not begun after all; `from_dead`: whoever looks
  * next may try. */

@@ -436,6 +436,16 @@ void th_runtime_give_back_now(struct th_runtime *rt, struct th_str session_id)
 	th_lease_give_now(rt->leases, session_id);
 }
 
+bool th_runtime_gives(const struct th_runtime *rt)
+{
+	return th_leases_give(rt->leases);
+}
+
+void th_runtime_when_given(struct th_runtime *rt, void (*fn)(void *ctx), void *ctx)
+{
+	th_leases_when_given(rt->leases, fn, ctx);
+}
+
 void th_runtime_give_leased(struct th_runtime *rt, const struct th_session_row *leased,
 			    bool from_dead)
 {
