@@ -1115,6 +1115,28 @@ TH_API int thole_runtime_slow_start(struct thole_runtime *rt, thole_line_fn *fn,
 				    thole_done_fn *done, void *ctx, struct thole_reading **ret,
 				    struct thole_error *err);
 
+/*
+ * What this runtime has promised to the world outside, as lines by name in such a store: when it
+ * is dead, or was freed, another one takes them.  `lines`: names (1 to 64 bytes) and texts in
+ * turn, ended by NULL; a text of before is replaced, and "" takes it away.  All are written, or
+ * none, and durable when `done` hears of no error.  `merged`: what was taken is in these lines
+ * now, or is not wanted.  ELIMIT: more than 2048 lines, or one of more than 1 MiB.  EUNSUPPORTED:
+ * the store is of this machine alone.
+ */
+TH_API int thole_runtime_outbox_put_start(struct thole_runtime *rt, const char *const *lines,
+					  bool merged, thole_done_fn *done, void *ctx,
+					  struct thole_reading **ret, struct thole_error *err);
+
+/*
+ * Takes what dead runtimes left: from now on it is this one's, and no other one gets it.  `fn` gets
+ * one line, a JSON list of {"name", "text", "taken"}.  With "taken" false it is not taken, but what
+ * another runtime that lives has under a name that is in the list.  What was taken comes again
+ * until a put says `merged`, also to who takes it from this one.
+ */
+TH_API int thole_runtime_outbox_take_start(struct thole_runtime *rt, thole_line_fn *fn,
+					   thole_done_fn *done, void *ctx,
+					   struct thole_reading **ret, struct thole_error *err);
+
 /* ---- watching -------------------------------------------------------------------------------- */
 
 enum thole_note_kind {

@@ -209,6 +209,9 @@
 #define TH_FORK_DEPTH_MAX 64      /* a fork of a fork of … */
 #define TH_STORE_PATH_MAX 3840    /* leaves room for the names beside it */
 #define TH_STORE_URL_MAX 2000     /* bytes of a server's */
+#define TH_OUTBOX_NAME_MAX 64     /* bytes of the name of a line that a runtime leaves */
+#define TH_OUTBOX_LINE_MAX TH_MIB /* of its text */
+#define TH_OUTBOX_LINES_MAX 2048  /* put at a time */
 #define TH_FLEET_CLAIM_MAX 256    /* sessions of the dead, taken in one transaction */
 #define TH_PRIORITY_AGE_MS 300000 /* of waiting, that raise a priority by one */
 #define TH_FLEET_TRIED_MAX 1024   /* of them, that are remembered for a while */
@@ -673,6 +676,10 @@
 #define TH_WEBHOOK_DISABLE_MS (3 * UINT64_C(86400000)) /* that none was taken, and it is off */
 #define TH_WEBHOOK_SLACK_MS INT64_C(60000) /* from an event's time until it is durable, at most */
 /* Hooks that clients asked for, each of one session (server/webhooks.h). */
+#define TH_WEBHOOK_SHARED_MS 10000 /* between two lines of a node that has nothing new to say */
+/* What others of a fleet were told is remembered for so long: until a dead one's line is taken. */
+#define TH_WEBHOOK_SHARED_DONE_MS INT64_C(60000)
+#define TH_WEBHOOK_APPEND_MAX TH_MIB          /* behind its file, until it is written anew */
 #define TH_CLIENT_HOOKS_MAX 1024              /* of one server */
 #define TH_CLIENT_HOOK_LOOKS_MAX 50           /* whose sessions may be elsewhere, in a second */
 #define TH_CLIENT_HOOKS_USER_MAX 128          /* of one user */

@@ -3,7 +3,7 @@
  * postgres.h - the PostgreSQL store, shared by its files: postgres.c (opening),
  * link.c, schema.c, row.c, commit.c (transactions), write.c (batches), append.c
  * (what goes into one; with entries.c, columns.c and fork.c), known.c, owner.c,
- * lease.c, node.c, notify.c, read.c, list.c, queue.c, remove.c, place.c, put.c, choose.c,
+ * lease.c, node.c, notify.c, outbox.c, read.c, list.c, queue.c, remove.c, place.c, put.c, choose.c,
  * clean.c, verify.c.  Only these include it.
  *
  * Everything is in the schema `thole` of a database.  A session has a number, by
@@ -33,7 +33,7 @@
 #include "store/common.h"
 #include "store/group.h"
 
-#define TH_POSTGRES_VERSION 9
+#define TH_POSTGRES_VERSION 10
 
 /* Whose lease is over at any time: the owner of sessions that were handed over. */
 #define TH_PG_NOBODY "handed-over"
@@ -282,6 +282,12 @@ bool th_pg_notify_stop(struct th_postgres *s);
 TH_NODISCARD enum th_code th_pg_notify_tell(struct th_postgres *s, struct th_pq *c,
 					    struct th_err *err);
 void th_pg_notify_deinit(struct th_postgres *s);
+
+/* outbox.c */
+enum th_code th_postgres_outbox_put(struct th_store *store, const struct th_outbox_line *lines,
+				    size_t count, bool merged, struct th_err *err);
+enum th_code th_postgres_outbox_take(struct th_store *store, th_outbox_fn *fn, void *ctx,
+				     struct th_err *err);
 
 /* read.c */
 TH_NODISCARD enum th_code th_postgres_read_begin(struct th_postgres *s, struct th_err *err);

@@ -192,12 +192,20 @@ static const char *const ninth[] = {
 	" WHERE agent_state IN ('running', 'loading')",
 	NULL,
 };
+/* What runtimes have promised to the world outside (outbox.c). */
+static const char *const tenth[] = {
+	"CREATE TABLE thole.outbox ("
+	" owner text COLLATE \"C\" NOT NULL, source text COLLATE \"C\" NOT NULL,"
+	" name text COLLATE \"C\" NOT NULL, line bytea NOT NULL,"
+	" PRIMARY KEY (owner, source, name))",
+	NULL,
+};
 /* clang-format on */
 
 /* What leads to version i + 1. */
-static const char *const *const steps[TH_POSTGRES_VERSION] = { first,   second, third,
-							       fourth,  fifth,  sixth,
-							       seventh, eighth, ninth };
+static const char *const *const steps[TH_POSTGRES_VERSION] = { first, second, third,   fourth,
+							       fifth, sixth,  seventh, eighth,
+							       ninth, tenth };
 
 /* 0: there is no schema. */
 static enum th_code version_get(struct th_pq *c, int64_t *ret, struct th_err *err)

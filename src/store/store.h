@@ -17,8 +17,8 @@
  * Threads: one thread uses a handle; `commit` hands the batch to the store until
  * its callback, which runs on the loop's thread, never inside `commit`.  Of a
  * kind that is not `single`, other threads may call what takes, gives back or
- * changes sessions at once: lease, lease_many, release, release_many, remove and
- * commit_now.  They wait for each other and for the commit that is under way.
+ * changes sessions at once: lease, lease_many, release, release_many, remove, outbox_put,
+ * outbox_take and commit_now.  They wait for each other and for the commit that is under way.
  */
 #ifndef TH_STORE_STORE_H
 #define TH_STORE_STORE_H
@@ -165,6 +165,18 @@ struct th_text_query {
 typedef enum th_code th_text_fn(void *ctx, uint64_t seq, struct th_str label, struct th_str text,
 				struct th_err *err);
 
+/*
+ * A line of a runtime's outbox: what it has promised to the world outside and not done yet, by a
+ * name.  Another runtime takes it when this one is dead.
+ */
+struct th_outbox_line {
+	struct th_str name, text; /* text empty: it goes */
+};
+/* `taken`: it was a dead runtime's, and is this one's now; else it is another's of the same name.
+ */
+typedef enum th_code th_outbox_fn(void *ctx, const struct th_outbox_line *line, bool taken,
+				  struct th_err *err);
+
 /* A session that is to be given back: held under this epoch. */
 struct th_held {
 	struct th_str session_id;
@@ -261,6 +273,17 @@ struct th_store_kind {
 	 * (th_queue_due). */
 	enum th_code (*abandoned)(struct th_store *s, size_t page, th_session_fn *fn, void *ctx,
 				  struct th_err *err);
+
+	/* Of a store that other machines use; NULL: no other runtime would find them. */
+	/* Lines of this runtime, all in one transaction, durable when it returns.  `merged`: what
+	 * outbox_take gave is in them, or is not wanted, and goes. */
+	enum th_code (*outbox_put)(struct th_store *s, const struct th_outbox_line *lines,
+				   size_t count, bool merged, struct th_err *err);
+	/* What dead runtimes left is this one's from now on, and no other one gets it; what was
+	 * taken and not merged yet comes again.  Then, of each of these names, those of the others
+	 * that live. */
+	enum th_code (*outbox_take)(struct th_store *s, th_outbox_fn *fn, void *ctx,
+				    struct th_err *err);
 
 	enum th_code (*get)(struct th_store *s, struct th_str session_id, struct th_arena *a,
 			    struct th_session_row *ret, struct th_err *err); /* ENOENT */

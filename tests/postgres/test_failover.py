@@ -217,6 +217,8 @@ class Failover(WithNodes):
                                 stdout=subprocess.DEVNULL)
         self.addCleanup(held.wait)
         self.check(self.postgres.url())
+        # It is waited for: no node ends for it.
+        self.assertEqual([n.starts for n in self.watched], [1, 1])
 
     def test_another_database(self):
         """Whatever answers at the address of before, with another identifier, is refused; what was there goes on when it is back."""

@@ -303,6 +303,8 @@ static void opened_beside(void **state)
 /* A store of this machine alone has no other runtimes: what is for them says so. */
 static void alone(void **state)
 {
+	char name[66] = "";
+	const char *line[] = { name, "text", NULL };
 	struct scripted *model = scripted_new(says_hello, NULL);
 	struct thole_runtime *rt = runtime_at(scripted_url(model), url);
 	const char *none[] = { NULL },
@@ -337,6 +339,23 @@ static void alone(void **state)
 	BAD(THOLE_EUSAGE, thole_runtime_slow_start(rt, NULL, on_done, &g, NULL, &error));
 	BAD(THOLE_EUSAGE, thole_runtime_slow_start(rt, on_line, NULL, &g, NULL, &error));
 	BAD(THOLE_EUSAGE, thole_runtime_slow_start(NULL, on_line, on_done, &g, NULL, &error));
+	memset(name, 'n', sizeof(name) - 1);
+	BAD(THOLE_ELIMIT,
+	    thole_runtime_outbox_put_start(rt, line, false, on_done, &g, NULL, &error));
+	name[0] = '\0';
+	BAD(THOLE_EUSAGE,
+	    thole_runtime_outbox_put_start(rt, line, false, on_done, &g, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_outbox_put_start(rt, NULL, false, NULL, &g, NULL, &error));
+	BAD(THOLE_EUSAGE,
+	    thole_runtime_outbox_put_start(NULL, NULL, false, on_done, &g, NULL, &error));
+	BAD(THOLE_EUNSUPPORTED,
+	    thole_runtime_outbox_put_start(rt, NULL, false, on_done, &g, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_outbox_take_start(rt, NULL, on_done, &g, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_outbox_take_start(rt, on_line, NULL, &g, NULL, &error));
+	BAD(THOLE_EUSAGE,
+	    thole_runtime_outbox_take_start(NULL, on_line, on_done, &g, NULL, &error));
+	BAD(THOLE_EUNSUPPORTED,
+	    thole_runtime_outbox_take_start(rt, on_line, on_done, &g, NULL, &error));
 	BAD(THOLE_EUNSUPPORTED, thole_runtime_announce(rt, full, &error));
 	BAD(THOLE_EUNSUPPORTED, thole_runtime_announce(rt, none, &error));
 	BAD(THOLE_EUSAGE, thole_runtime_announce(rt, unknown, &error));

@@ -547,6 +547,91 @@ static void handed_over(void **state)
 	th_arena_deinit(&arena);
 }
 
+struct lines {
+	size_t count, theirs;
+	char text[512];
+};
+
+static enum th_code note_line(void *ctx, const struct th_outbox_line *line, bool taken,
+			      struct th_err *e)
+{
+	struct lines *l = ctx;
+	size_t len = strlen(l->text);
+
+	(void)e;
+	l->count += taken;
+	l->theirs += !taken;
+	snprintf(l->text + len, sizeof(l->text) - len, "%.*s=%.*s%s ", TH_FMT(line->name),
+		 TH_FMT(line->text), taken ? "" : " (theirs)");
+	return TH_OK;
+}
+
+static struct lines taken_by(struct th_store *s)
+{
+	struct lines l = { 0 };
+
+	assert_int_equal(s->kind->outbox_take(s, note_line, &l, &err), TH_OK);
+	return l;
+}
+
+static void put_lines(struct th_store *s, const char *at, const char *text, bool merged)
+{
+	const struct th_outbox_line line = { th_str_of(at), th_str_of(text) };
+
+	assert_int_equal(s->kind->outbox_put(s, &line, at[0] ? 1 : 0, merged, &err), TH_OK);
+}
+
+/* What one has promised is another's when it is dead, and only one's. */
+static void outboxes(void **state)
+{
+	const char *url = fresh();
+	struct th_store *one = lab_open(url, NULL), *two = lab_open(url, NULL), *three;
+	struct lines l;
+
+	(void)state;
+	put_lines(one, "a", "1", false);
+	put_lines(one, "b", "1", false);
+	put_lines(one, "gone", "1", false);
+	put_lines(one, "a", "2", false);
+	put_lines(one, "gone", "", false);
+	put_lines(two, "a", "mine", false);
+	assert_int_equal(taken_by(two).count, 0);
+	th_store_close(one);
+	l = taken_by(two);
+	assert_int_equal(l.count, 2);
+	assert_int_equal(l.theirs, 0);
+	assert_non_null(strstr(l.text, "a=2 "));
+	assert_non_null(strstr(l.text, "b=1 "));
+	/* As often as it is asked, until it says that it has them; to nobody else. */
+	three = lab_open(url, NULL);
+	assert_int_equal(taken_by(three).count, 0);
+	put_lines(two, "b", "1 and more", false);
+	assert_int_equal(taken_by(two).count, 2);
+	put_lines(two, "", "", true);
+	assert_int_equal(taken_by(two).count, 0);
+	/* Who dies with what it has not merged leaves that, too. */
+	put_lines(three, "b", "of three", false);
+	sql(name, "UPDATE thole.outbox SET source = 'somebody' WHERE line = '1 and more'");
+	sql(name, "UPDATE thole.owners SET expires = clock_timestamp()"
+		  " WHERE owner = (SELECT owner FROM thole.outbox WHERE line = 'mine')");
+	one = lab_open(url, NULL);
+	l = taken_by(one);
+	assert_int_equal(l.count, 2);
+	assert_int_equal(l.theirs, 1);
+	assert_non_null(strstr(l.text, "a=mine "));
+	assert_non_null(strstr(l.text, "b=1 and more "));
+	assert_non_null(strstr(l.text, "b=of three (theirs)"));
+	/* A dead one writes none any more. */
+	{
+		const struct th_outbox_line late = { TH_STR("a"), TH_STR("late") };
+
+		assert_int_equal(two->kind->outbox_put(two, &late, 1, false, &err), TH_EFENCED);
+	}
+	th_store_close(one);
+	th_store_close(two);
+	th_store_close(three);
+}
+
 /* A server that goes away is waited for, and what it had is neither lost nor written twice. */
 static void connections_cut(void **state)
 {
@@ -580,6 +665,7 @@ int main(void)
 		cmocka_unit_test(rows_are_hot),
 		cmocka_unit_test(claimed_at_once),
 		cmocka_unit_test(handed_over),
+		cmocka_unit_test(outboxes),
 		cmocka_unit_test(connections_cut),
 	};
 
