@@ -42,7 +42,9 @@ struct th_a2a {
 	bool found;
 	bool waits; /* for the store: the method is done again when it has answered */
 	bool v1;
-	bool rest; /* HTTP+JSON, which is of 1.0 alone */
+	bool rest;                        /* HTTP+JSON, which is of 1.0 alone */
+	struct th_a2a_push *push;         /* a hook that its message asks for; NULL: none */
+	char made[TH_UUID_TEXT_SIZE + 1]; /* the name of a session that it begins */
 };
 
 /* ---- a2a.c ---- */
@@ -107,9 +109,10 @@ void th_a2a_said_deinit(struct th_a2a_said *s);
 /* ---- push.c: who wants to be told of a task ---- */
 
 th_a2a_fn th_a2a_push_set, th_a2a_push_get, th_a2a_push_list, th_a2a_push_delete;
-/* What a message's configuration asks for.  False: it was answered, and nothing was done. */
-bool th_a2a_push_check(struct th_a2a *m);
-bool th_a2a_push_add(struct th_a2a *m); /* to m->task; false: the same */
+/* What a message's configuration asks for, before the message is said.  False: it was answered, or
+ * m->waits, and nothing was said. */
+bool th_a2a_push_add(struct th_a2a *m);
+void th_a2a_push_end(struct th_a2a *m, bool begun); /* the message was said; or it was not */
 
 /* ---- letter.c: what they are told ---- */
 

@@ -51,7 +51,6 @@ static struct th_hub *begin(struct th_a2a *m, struct th_str context, const struc
 	struct th_server *s = m->access->server;
 	const struct th_served_agent *from =
 	    th_served_find(&s->agents, th_str_of(m->access->args[0]));
-	struct th_uuid made = th_uuid_now();
 	char id[TH_SESSION_ID_MAX + 1], *workspace = NULL;
 	const char *options[] = { "id",    id,    "user",     m->access->user,
 				  "fresh", "yes", "priority", th_priority_name(m->access->priority),
@@ -63,7 +62,7 @@ static struct th_hub *begin(struct th_a2a *m, struct th_str context, const struc
 
 	if (!has_room(m))
 		return NULL;
-	th_uuid_text(&made, id);
+	memcpy(id, m->made, sizeof(m->made));
 	if (context.len)
 		snprintf(id, sizeof(id), "%.*s", TH_FMT(context));
 	if (context.len && !is_new(m, id))
@@ -240,13 +239,21 @@ void th_a2a_send(struct th_a2a *m, bool stream)
 			    "this token may not run agents: it lacks the scope run");
 		return;
 	}
+	if (!m->made[0]) {
+		struct th_uuid made = th_uuid_now();
+
+		th_uuid_text(&made, m->made);
+	}
 	code = th_a2a_said_read(th_json_get(m->params, "message"), &s, &why);
 	if (code)
 		th_a2a_fail(m, code, "%s", why.msg);
-	else if (th_a2a_push_check(m))
+	else if (th_a2a_push_add(m)) {
 		h = say(m, &s);
+		if (h || !m->waits)
+			th_a2a_push_end(m, h != NULL);
+	}
 	th_a2a_said_deinit(&s);
-	if (h && th_a2a_push_add(m))
+	if (h)
 		th_a2a_follow(
 		    m, h,
 		    &(struct th_a2a_how){ .stream = stream, .at_once = !stream && at_once(m) });

@@ -6,10 +6,13 @@
  * The name of one is TASK/ID, ID being the client's, or else the task's.  What its client wants to
  * recognise us by is given back to nobody but who brought it.
  */
+#include <stdio.h>
+
 #include "a2a/internal.h"
 
 /* What letter.c writes by; the request's words are those of 1.0, or of 0.3. */
-static void read_more(const struct th_a2a *m, const struct th_json *c, struct th_buf *out)
+static void read_more(const struct th_a2a *m, const struct th_a2a_task *t, const struct th_json *c,
+		      struct th_buf *out)
 {
 	const struct th_json *auth = th_json_get(c, "authentication");
 	struct th_str scheme = th_json_get_str(auth, "scheme");
@@ -19,7 +22,7 @@ static void read_more(const struct th_a2a *m, const struct th_json *c, struct th
 		scheme = th_json_str(th_json_at(th_json_get(auth, "schemes"), 0));
 	th_jw_object(&w);
 	th_jw_kbool(&w, "v1", m->v1);
-	th_jw_kuint(&w, "task", m->task.after);
+	th_jw_kuint(&w, "task", t->after);
 	th_jw_kstr(&w, "id", th_json_get_str(c, "id"));
 	th_jw_kstr(&w, "token", th_json_get_str(c, "token"));
 	th_jw_kstr(&w, "scheme", scheme);
@@ -124,11 +127,11 @@ static void answer_config(struct th_a2a *m, const struct th_client_hook *c,
 	th_a2a_answer(m, &out);
 }
 
-static void fail(struct th_a2a *m, const struct th_err *err)
+static void fail(struct th_a2a *m, int code, const char *why)
 {
-	bool theirs = err->code == TH_EUSAGE || err->code == TH_ELIMIT;
+	bool theirs = code == THOLE_EUSAGE || code == THOLE_ELIMIT;
 
-	th_a2a_fail(m, theirs ? TH_RPC_EPARAMS : TH_RPC_EINTERNAL, "%s", err->msg);
+	th_a2a_fail(m, theirs ? TH_RPC_EPARAMS : TH_RPC_EINTERNAL, "%s", why);
 }
 
 /* ---- a new one ---- */
@@ -153,15 +156,37 @@ static bool is_good(struct th_a2a *m, const struct th_json *c)
 	return false;
 }
 
-/* Its texts are of the request, of m->task, and of these buffers. */
-static struct th_client_hook make(const struct th_a2a *m, const struct th_json *c,
-				  struct th_buf *name, struct th_buf *more)
+/* The task that the request is about: the one that it names or, of a message, that it goes on with
+ * or begins.  Not to be deinited. */
+static void task_to_be(const struct th_a2a *m, struct th_a2a_task *ret)
 {
-	const struct th_a2a_task *t = &m->task;
-	bool over = th_a2a_task_over(t);
+	const struct th_json *message = th_json_get(m->params, "message");
+	struct th_str context = th_json_get_str(message, "contextId");
+
+	*ret = m->task;
+	if (!message || (m->found && !th_a2a_task_over(&m->task)) ||
+	    th_json_get_str(message, "taskId").len)
+		return;
+	*ret = (struct th_a2a_task){ 0 };
+	if (m->found) { /* it begins the next one */
+		memcpy(ret->session, m->task.session, sizeof(ret->session));
+		ret->after = m->task.last_seq;
+	} else if (context.len) {
+		snprintf(ret->session, sizeof(ret->session), "%.*s", TH_FMT(context));
+	} else {
+		memcpy(ret->session, m->made, sizeof(m->made));
+	}
+}
+
+/* Of the task that is named; of a message, of the one that it begins or goes on with.  Its texts
+ * are of the request, of *t, and of these buffers. */
+static struct th_client_hook make(const struct th_a2a *m, const struct th_a2a_task *t,
+				  const struct th_json *c, struct th_buf *name, struct th_buf *more)
+{
+	bool over = !th_json_get(m->params, "message") && th_a2a_task_over(t);
 
 	name_of(t, th_json_get_str(c, "id"), name);
-	read_more(m, c, more);
+	read_more(m, t, c, more);
 	return (struct th_client_hook){
 		.service = TH_STR("a2a"),
 		.id = th_buf_str(name),
@@ -174,62 +199,89 @@ static struct th_client_hook make(const struct th_a2a *m, const struct th_json *
 	};
 }
 
-/* `only_check`: nothing is added. */
-static enum th_code add(struct th_a2a *m, const struct th_json *c, bool only_check, bool answers,
-			struct th_err *err)
+/* True: it is there, or `c` is NULL; false: it was answered, or m->waits.  `then` is called with
+ * it. */
+static bool add(struct th_a2a *m, const struct th_json *c,
+		void (*then)(struct th_a2a *m, const struct th_client_hook *hook,
+			     const struct th_json *c))
 {
 	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_KIB);
 	struct th_buf more TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_CLIENT_HOOK_SIZE_MAX);
-	struct th_client_hook hook = make(m, c, &name, &more);
-	struct th_webhooks *all = m->access->server->webhooks;
-	enum th_code code = th_buf_check(&more, "a hook", err);
-
-	if (!code)
-		code = only_check ? th_client_hook_check(all, &hook, err)
-				  : th_client_hook_add(all, &hook, err);
-	if (!code && answers)
-		answer_config(m, &hook, c);
-	if (more.len)
-		explicit_bzero(more.ptr, more.len);
-	return code;
-}
-
-void th_a2a_push_set(struct th_a2a *m)
-{
-	const struct th_json *c = config_of(m);
-	struct th_err err = {};
-
-	if (!m->found)
-		th_a2a_no_task(m);
-	else if (is_good(m, c) && add(m, c, false, true, &err) != TH_OK)
-		fail(m, &err);
-}
-
-bool th_a2a_push_check(struct th_a2a *m)
-{
-	const struct th_json *c = config_of(m);
+	struct th_client_hook hook;
+	const struct th_found *there = NULL;
+	struct th_a2a_task to_be;
 	struct th_err err = {};
 
 	if (!c)
 		return true;
 	if (!is_good(m, c))
 		return false;
-	if (add(m, c, true, false, &err) == TH_OK)
-		return true;
-	fail(m, &err);
-	return false;
+	task_to_be(m, &to_be);
+	hook = make(m, &to_be, c, &name, &more);
+	if (th_buf_check(&more, "a hook", &err) == TH_OK)
+		there = th_need_hook(&m->access->needs, &hook);
+	else
+		fail(m, err.code, err.msg);
+	m->waits = !there && err.code == TH_OK;
+	if (there && there->err)
+		fail(m, there->err->code, there->err->text);
+	else if (there && then)
+		then(m, &hook, c);
+	if (more.len)
+		explicit_bzero(more.ptr, more.len);
+	return there && !there->err;
+}
+
+static void begin_and_answer(struct th_a2a *m, const struct th_client_hook *hook,
+			     const struct th_json *c)
+{
+	th_client_hook_begin(m->access->server->webhooks, hook);
+	answer_config(m, hook, c);
+}
+
+void th_a2a_push_set(struct th_a2a *m)
+{
+	if (!m->found)
+		th_a2a_no_task(m);
+	else
+		(void)add(m, config_of(m), begin_and_answer);
+}
+
+/* The answer to a message that is refused ends the access: this is what is left of the hook. */
+struct th_a2a_push {
+	struct th_webhooks *all;
+	char user[TH_USER_MAX + 1];
+	char name[TH_A2A_ID_MAX + TH_SESSION_ID_MAX + 2];
+};
+
+static void note_push(struct th_a2a *m, const struct th_client_hook *hook, const struct th_json *c)
+{
+	(void)c;
+	if (!m->push)
+		m->push = th_alloc(sizeof(*m->push));
+	m->push->all = m->access->server->webhooks;
+	snprintf(m->push->user, sizeof(m->push->user), "%s", m->access->user);
+	snprintf(m->push->name, sizeof(m->push->name), "%.*s", TH_FMT(hook->id));
 }
 
 bool th_a2a_push_add(struct th_a2a *m)
 {
-	const struct th_json *c = config_of(m);
-	struct th_err err = {};
+	return add(m, config_of(m), note_push);
+}
 
-	if (!c || add(m, c, false, false, &err) == TH_OK)
-		return true;
-	th_a2a_fail(m, TH_RPC_EINTERNAL, "the task works, but nobody can be told of it: %s",
-		    err.msg);
-	return false;
+void th_a2a_push_end(struct th_a2a *m, bool begun)
+{
+	const struct th_a2a_push *p = m->push;
+	struct th_client_hook hook = { .service = TH_STR("a2a") };
+
+	if (!p)
+		return;
+	hook.id = th_str_of(p->name);
+	hook.user = th_str_of(p->user);
+	if (begun)
+		th_client_hook_begin(p->all, &hook);
+	else
+		th_client_hook_undo(p->all, &hook);
 }
 
 /* ---- those that are there ---- */

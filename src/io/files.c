@@ -219,6 +219,20 @@ enum th_code th_file_write(const char *path, struct th_str bytes, mode_t mode, s
 	return code && slash ? th_prefix(err, code, "%.*s", (int)dir_len - 1, dir) : code;
 }
 
+enum th_code th_file_append(const char *path, struct th_str bytes, struct th_err *err)
+{
+	TH_CLEANUP(th_fd_close)
+	int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+	enum th_code code;
+
+	if (fd < 0)
+		return th_fail_errno(err, errno, "%s", path);
+	code = th_file_write_fd(fd, bytes, err);
+	if (code == TH_OK && fdatasync(fd) < 0)
+		code = th_fail_errno(err, errno, "fdatasync");
+	return code ? th_prefix(err, code, "%s", path) : TH_OK;
+}
+
 /* ---- folders ---- */
 
 enum th_code th_dir_make(const char *path, mode_t mode, struct th_err *err)

@@ -38,6 +38,9 @@ TH_NODISCARD enum th_code th_file_write(const char *path, struct th_str bytes, m
 TH_NODISCARD enum th_code th_file_write_at(int dir_fd, const char *name, struct th_str bytes,
 					   mode_t mode, struct th_err *err);
 
+/* Behind what is there, durable when it returns.  TH_ENOENT: there is no such file. */
+TH_NODISCARD enum th_code th_file_append(const char *path, struct th_str bytes, struct th_err *err);
+
 /* mkdir -p; new folders get `mode`.  TH_OK also when it is there already. */
 TH_NODISCARD enum th_code th_dir_make(const char *path, mode_t mode, struct th_err *err);
 

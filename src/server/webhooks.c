@@ -48,6 +48,7 @@ void th_webhooks_recover(struct th_webhooks *w)
 
 static void free_hook(struct th_webhook *h)
 {
+	th_shared_gone(h);
 	th_webhook_scan_cancel(h);
 	th_webhook_cancel(h);
 	th_timer_stop(&h->timer);
@@ -83,7 +84,7 @@ static bool is_unknown(const struct th_webhook *h)
 
 static bool is_over(const struct th_webhook *h)
 {
-	return h->client && h->off;
+	return h->client && h->off && !h->putting;
 }
 
 static void set(struct th_webhook *h, const struct th_webhook_to *to)
@@ -125,22 +126,32 @@ void th_webhooks_configure(struct th_webhooks *w)
 		th_webhook_send(h);
 	}
 	drop_those(w, is_unknown);
+	if (w->shared)
+		th_shared_again(w->shared);
 	w->dirty = true;
+}
+
+/* From when on they are told: before anything happens. */
+static void begin(struct th_webhooks *w)
+{
+	struct th_err err = {};
+
+	if (th_webhooks_load(w, &err) != TH_OK)
+		th_journal_say(w->server, "webhooks", "%s", err.msg);
+	if (w->server->fleet)
+		w->shared = th_shared_new(w); /* what the file had goes there, too */
+	else if (w->first && th_webhooks_save(w, &err) != TH_OK)
+		th_journal_say(w->server, "webhooks", "%s", err.msg);
 }
 
 struct th_webhooks *th_webhooks_new(struct th_server *s, struct th_str path)
 {
 	struct th_webhooks *w = th_alloc(sizeof(*w));
-	struct th_err err = {};
 
 	*w = (struct th_webhooks){ .server = s, .path = TH_BUF_INIT(TH_PATH_LEN_MAX) };
 	th_buf_add(&w->path, path);
 	th_webhooks_configure(w);
-	if (th_webhooks_load(w, &err) != TH_OK)
-		th_journal_say(s, "webhooks", "%s", err.msg);
-	/* From when on they are told: before anything happens. */
-	if (w->first && th_webhooks_save(w, &err) != TH_OK)
-		th_journal_say(s, "webhooks", "%s", err.msg);
+	begin(w);
 	return w;
 }
 
@@ -153,8 +164,11 @@ struct th_webhooks *th_webhooks_free(struct th_webhooks *w)
 	w->closing = true;
 	for (struct th_webhook *h = w->first; h; h = h->next)
 		th_webhook_cancel(h);
-	if (w->first && th_webhooks_save(w, &err) != TH_OK)
+	if (w->shared)
+		th_shared_put(w->shared); /* it may come too late: others tell that twice */
+	else if (w->first && th_webhooks_save(w, &err) != TH_OK)
 		th_journal_say(w->server, "webhooks", "%s", err.msg);
+	w->shared = th_shared_free(w->shared);
 	while (w->first) {
 		struct th_webhook *h = w->first;
 
@@ -176,6 +190,10 @@ void th_webhooks_sweep(struct th_webhooks *w)
 	for (struct th_webhook *h = w->first; h; h = h->next)
 		if (h->skipped_ms && !h->count && !h->off && !h->scan) /* there is room again */
 			th_webhook_scan(h);
+	if (w->shared) {
+		th_shared_sweep(w->shared);
+		return;
+	}
 	if (!w->dirty)
 		return;
 	w->dirty = false;
@@ -188,25 +206,25 @@ enum th_code th_client_hook_add(struct th_webhooks *w, const struct th_client_ho
 {
 	struct th_webhook *old = th_client_hook_find(w, c), *h;
 	enum th_code code = th_client_hook_check(w, c, err);
-	bool was_off = old && old->off;
 
 	if (code)
 		return code;
 	h = th_client_hook_new(w, c);
-	if (old)
-		old->off = true; /* the file has one of them */
-	code = th_webhooks_save(w, err);
-	if (code) {
-		th_client_hook_drop(h);
+	h->early = true;
+	if (old && old->off)
+		old = NULL;
+	if (w->shared) { /* until it is written down there are both */
+		h->fresh = true;
 		if (old)
-			old->off = was_off;
-		return code;
+			old->replaced = true;
+		return TH_OK;
 	}
-	if (old)
+	code = th_webhooks_append(w, h, err);
+	if (code)
+		th_client_hook_drop(h);
+	else if (old)
 		th_client_hook_drop(old);
-	if (c->ended)
-		th_webhook_scan(h);
-	return TH_OK;
+	return code;
 }
 
 size_t th_webhooks_waiting(const struct th_webhooks *w)

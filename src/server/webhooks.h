@@ -12,15 +12,20 @@
  * Hooks of clients are told of one session each, by letters that their service
  * writes (webhooks_client.c).  They stand in the same file, and are over with
  * what ends the task that they are for.
+ *
+ * In a fleet all of this stands in the store instead, sealed with the fleet's secret, and when a
+ * node is dead another one goes on with it (webhooks_shared.c).
  */
 #ifndef TH_SERVER_WEBHOOKS_H
 #define TH_SERVER_WEBHOOKS_H
 
 #include "base/buf.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "io/fetch.h"
 #include "io/loop.h"
+#include "server/needs.h"
 #include "server/settings.h"
 
 struct th_server;
@@ -53,8 +58,15 @@ struct th_client_hook {
 	bool ended;         /* only that which ended it: it has happened */
 };
 
-/* It is written down before this returns.  TH_EUSAGE: the URL; TH_ELIMIT: too many, or too large.
+/*
+ * It is there, and written down; NULL: it is being written.  Its session may not have begun yet:
+ * th_client_hook_begin says that it has, and th_client_hook_undo that it has not.
+ * TH_EUSAGE: the URL; TH_ELIMIT: too many, or too large.
  */
+const struct th_found *th_need_hook(struct th_needs *n, const struct th_client_hook *hook);
+void th_client_hook_begin(struct th_webhooks *w, const struct th_client_hook *hook);
+void th_client_hook_undo(struct th_webhooks *w, const struct th_client_hook *hook);
+/* Of th_need_hook: in a fleet it is not written down yet when this returns (th_shared_wait). */
 TH_NODISCARD enum th_code th_client_hook_add(struct th_webhooks *w,
 					     const struct th_client_hook *hook, struct th_err *err);
 TH_NODISCARD enum th_code
@@ -150,7 +162,14 @@ struct th_webhook {
 	uint64_t read_seq; /* of a client: its log was read up to this event; 0: not yet */
 	uint64_t looked;   /* of a client: the round of looks that it had its turn in */
 	bool unread;       /* the last row could not be read, as the journal says */
+	bool early;        /* of a client: its session may not have begun yet */
+	/* In a fleet: its line is on the way (`fresh`: for the first time); the store has one. */
+	bool fresh, putting, shared;
+	bool replaced; /* of a client: a fresh one of its name is on the way to the store */
+	struct th_digest line, put; /* what the store has; what is on the way */
 };
+
+struct th_shared;
 
 struct th_webhooks {
 	struct th_server *server;
@@ -160,6 +179,8 @@ struct th_webhooks {
 	uint64_t sent, failed;
 	uint64_t round; /* of looks at clients' sessions: over when all have had their turn */
 	bool dirty, closing, blocked;
+	size_t appended;          /* bytes behind the file since it was written last */
+	struct th_shared *shared; /* NULL: it is a file */
 };
 
 /* "v1,BASE64": of "ID.SECONDS.BODY". */
@@ -203,7 +224,31 @@ static inline size_t th_webhook_done_max(const struct th_webhook *h)
 	return h->client ? TH_CLIENT_HOOK_DONE_MAX : TH_WEBHOOK_DONE_MAX;
 }
 
+/* webhooks_shared.c: in a fleet, instead of the file.  Beside the loop. */
+struct th_shared_wait {
+	struct th_shared_wait *next;
+	uint64_t put; /* the number of the put that it waits for */
+	void (*done)(struct th_shared_wait *wait, const struct thole_error *err);
+};
+struct th_shared *th_shared_new(struct th_webhooks *w);
+struct th_shared *th_shared_free(struct th_shared *s); /* takes NULL, returns NULL */
+void th_shared_put(struct th_shared *s);   /* the lines that are others than in the store */
+void th_shared_again(struct th_shared *s); /* all of them: the secret may be another */
+void th_shared_sweep(struct th_shared *s); /* about once a second */
+/* All that there is now is put; `done` is called then, not from inside. */
+void th_shared_wait(struct th_shared *s, struct th_shared_wait *wait);
+void th_shared_forget(struct th_shared *s, struct th_shared_wait *wait); /* it is not called */
+void th_shared_gone(struct th_webhook *h); /* it is freed: so is its line */
+
 /* webhooks_file.c */
+/* The one of a line: of clients it is made; NULL: there is none of that name, or it is torn. */
+struct th_webhook *th_webhook_line_read(struct th_webhooks *w, struct th_str line);
+/* What was taken is added to what is known to be; `all`: and its time is no later. */
+void th_webhook_line_merge(struct th_webhook *h, struct th_str line, bool all);
+void th_webhook_line_print(struct th_webhook *h, struct th_buf *out);
+/* One line behind the file. */
+TH_NODISCARD enum th_code th_webhooks_append(struct th_webhooks *w, struct th_webhook *h,
+					     struct th_err *err);
 TH_NODISCARD enum th_code th_webhooks_load(struct th_webhooks *w, struct th_err *err);
 TH_NODISCARD enum th_code th_webhooks_save(struct th_webhooks *w, struct th_err *err);
 

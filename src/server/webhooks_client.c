@@ -124,7 +124,7 @@ struct th_webhook *th_client_hook_find(struct th_webhooks *w, const struct th_cl
 
 	name_it(c, name);
 	for (struct th_webhook *h = w->first; h; h = h->next)
-		if (h->client && strcmp(h->to.name, name) == 0)
+		if (h->client && !h->replaced && strcmp(h->to.name, name) == 0)
 			return h;
 	return NULL;
 }
@@ -136,8 +136,10 @@ enum th_code th_client_hook_check(struct th_webhooks *w, const struct th_client_
 	struct th_webhook *old = th_client_hook_find(w, c);
 	bool fresh = !old || old->off;
 	for (struct th_webhook *h = w->first; h; h = h->next) {
-		all += h->client && !h->off;
-		mine += h->client && !h->off && th_str_eq(h->client->user, c->user);
+		bool counts = h->client && !h->off && !h->replaced;
+
+		all += counts;
+		mine += counts && th_str_eq(h->client->user, c->user);
 	}
 	if (!th_webhook_url_is_good(c->url))
 		return th_fail(err, TH_EUSAGE,
@@ -164,14 +166,34 @@ struct th_webhook *th_client_hook_new(struct th_webhooks *w, const struct th_cli
 	return h;
 }
 
+void th_client_hook_begin(struct th_webhooks *w, const struct th_client_hook *c)
+{
+	struct th_webhook *h = th_client_hook_find(w, c);
+
+	if (!h || !h->early)
+		return;
+	h->early = false;
+	if (c->ended)
+		th_webhook_scan(h);
+}
+
+void th_client_hook_undo(struct th_webhooks *w, const struct th_client_hook *c)
+{
+	struct th_webhook *h = th_client_hook_find(w, c);
+
+	if (h && h->early)
+		th_client_hook_drop(h);
+}
+
 /* ---- which there are, and their end ---- */
 
 struct th_webhook *th_client_hook_next(struct th_webhooks *w, struct th_webhook *from,
 				       const char *service, const char *user, struct th_str prefix)
 {
 	for (struct th_webhook *h = from ? from->next : w->first; h; h = h->next)
-		if (h->client && !h->off && th_str_is(h->client->service, service) &&
-		    th_str_is(h->client->user, user) && th_str_starts(h->client->id, prefix))
+		if (h->client && !h->off && !h->replaced &&
+		    th_str_is(h->client->service, service) && th_str_is(h->client->user, user) &&
+		    th_str_starts(h->client->id, prefix))
 			return h;
 	return NULL;
 }
@@ -204,6 +226,7 @@ void th_client_hook_restore(struct th_webhooks *w, const struct th_json *line)
 		.after = (uint64_t)th_json_get_int(v, "after", 0),
 		.ended = th_json_bool(th_json_get(v, "ended"), false),
 	};
+	struct th_webhook *old;
 	struct th_err ignored = {};
 
 	th_json_print(th_json_get(v, "more"), &more);
@@ -211,5 +234,8 @@ void th_client_hook_restore(struct th_webhooks *w, const struct th_json *line)
 	if (more.failed || !c.session.len || !c.user.len || !has_letters(w, c.service) ||
 	    th_client_hook_check(w, &c, &ignored) != TH_OK)
 		return; /* of a line that was torn, or of a service that is no more */
+	old = th_client_hook_find(w, &c);
+	if (old)
+		th_client_hook_drop(old); /* a later line counts */
 	(void)th_client_hook_new(w, &c);
 }

@@ -42,37 +42,72 @@ static bool read_id(struct th_str hex, struct th_webhook_id *ret)
 	return true;
 }
 
-static void read_line(struct th_webhooks *w, struct th_str line)
+static struct th_webhook *named(struct th_webhooks *w, struct th_str name)
+{
+	struct th_webhook *h = w->first;
+
+	while (h && (h->off || h->replaced || !th_str_is(name, h->to.name)))
+		h = h->next;
+	return h;
+}
+
+/* The oldest goes where there is no room. */
+static void add_done(struct th_webhook *h, const struct th_webhook_done *d)
+{
+	size_t most = th_webhook_done_max(h);
+
+	if (!h->done)
+		h->done = th_alloc(most * sizeof(*h->done));
+	if (h->done_count == most)
+		memmove(h->done, h->done + 1, --h->done_count * sizeof(*h->done));
+	h->done[h->done_count++] = *d;
+}
+
+static void read_done(struct th_webhook *h, const struct th_json *root, size_t max)
+{
+	struct th_json_iter it = th_json_iter(th_json_get(root, "done"));
+
+	while (max > 0 && th_json_next(&it)) {
+		struct th_webhook_done d = { .ts_ms = th_json_int(th_json_at(it.val, 0), 0) };
+
+		if (!read_id(th_json_str(th_json_at(it.val, 1)), &d.id))
+			continue;
+		add_done(h, &d);
+		max--;
+	}
+}
+
+struct th_webhook *th_webhook_line_read(struct th_webhooks *w, struct th_str line)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	const struct th_json *root;
-	struct th_json_iter it;
 	struct th_webhook *h;
-	size_t most;
 
 	if (th_json_parse(line, &doc, NULL) != TH_OK)
-		return; /* a line that was torn: the logs are read from the last good time on */
+		return NULL; /* a line that was torn: the logs are read from the last good time on
+			      */
 	root = th_json_root(doc);
 	if (th_json_get(root, "client"))
 		th_client_hook_restore(w, root);
-	h = w->first;
-	while (h && !th_str_is(th_json_get_str(root, "webhook"), h->to.name))
-		h = h->next;
+	h = named(w, th_json_get_str(root, "webhook"));
 	if (!h)
-		return;
+		return NULL;
 	h->since_ms = th_json_get_int(root, "since_ms", h->since_ms);
-	it = th_json_iter(th_json_get(root, "done"));
-	most = th_webhook_done_max(h);
-	free(h->done);
-	h->done = th_alloc(most * sizeof(*h->done));
 	h->done_count = 0;
-	while (h->done_count < most && th_json_next(&it)) {
-		struct th_webhook_done *d = &h->done[h->done_count];
+	read_done(h, root, th_webhook_done_max(h));
+	return h;
+}
 
-		d->ts_ms = th_json_int(th_json_at(it.val, 0), 0);
-		if (read_id(th_json_str(th_json_at(it.val, 1)), &d->id))
-			h->done_count++;
-	}
+void th_webhook_line_merge(struct th_webhook *h, struct th_str line, bool all)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+
+	if (th_json_parse(line, &doc, NULL) != TH_OK)
+		return;
+	if (all)
+		h->since_ms = TH_MIN(h->since_ms,
+				     th_json_get_int(th_json_root(doc), "since_ms", h->since_ms));
+	read_done(h, th_json_root(doc), th_webhook_done_max(h));
 }
 
 enum th_code th_webhooks_load(struct th_webhooks *w, struct th_err *err)
@@ -91,7 +126,7 @@ enum th_code th_webhooks_load(struct th_webhooks *w, struct th_err *err)
 		struct th_str line = th_str_trim(th_str_split(&rest, '\n'));
 
 		if (line.len)
-			read_line(w, line);
+			(void)th_webhook_line_read(w, line);
 	}
 	return code;
 }
@@ -114,14 +149,16 @@ static int64_t since(const struct th_webhook *h)
 	return TH_MAX(ms, h->since_ms);
 }
 
+/* In a fleet another node may read the logs from a little before on. */
 static void forget(struct th_webhook *h)
 {
-	size_t kept = 0;
+	int64_t from_ms = h->since_ms - (h->all->shared ? TH_WEBHOOK_SHARED_DONE_MS : 0);
+	size_t left = 0;
 
 	for (size_t i = 0; i < h->done_count; i++)
-		if (h->done[i].ts_ms >= h->since_ms)
-			h->done[kept++] = h->done[i];
-	h->done_count = kept;
+		if (h->done[i].ts_ms >= from_ms)
+			h->done[left++] = h->done[i];
+	h->done_count = left;
 }
 
 static void print(const struct th_webhook *h, struct th_buf *out)
@@ -146,7 +183,36 @@ static void print(const struct th_webhook *h, struct th_buf *out)
 	if (h->client)
 		th_client_hook_print(h, &w);
 	th_jw_object_end(&w);
-	th_buf_add_char(out, '\n');
+}
+
+void th_webhook_line_print(struct th_webhook *h, struct th_buf *out)
+{
+	h->since_ms = since(h);
+	forget(h);
+	print(h, out);
+}
+
+enum th_code th_webhooks_append(struct th_webhooks *w, struct th_webhook *h, struct th_err *err)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) =
+	    TH_BUF_INIT(2 * TH_CLIENT_HOOK_SIZE_MAX + TH_CLIENT_HOOK_DONE_MAX * DONE_SIZE);
+	enum th_code code;
+
+	if (!w->path.len)
+		return TH_OK;
+	th_buf_add_char(&text, '\n'); /* what is before may be torn */
+	th_webhook_line_print(h, &text);
+	th_buf_add_char(&text, '\n');
+	code = th_buf_check(&text, "a hook", err);
+	if (code)
+		return code;
+	if (w->appended + text.len > TH_WEBHOOK_APPEND_MAX)
+		return th_webhooks_save(w, err);
+	code = th_file_append(w->path.ptr, th_buf_str(&text), err);
+	if (code == TH_ENOENT)
+		return th_webhooks_save(w, err);
+	w->appended += code ? 0 : text.len;
+	return code;
 }
 
 enum th_code th_webhooks_save(struct th_webhooks *w, struct th_err *err)
@@ -159,10 +225,11 @@ enum th_code th_webhooks_save(struct th_webhooks *w, struct th_err *err)
 	for (struct th_webhook *h = w->first; h; h = h->next) {
 		if (h->client && h->off)
 			continue;
-		h->since_ms = since(h);
-		forget(h);
-		print(h, &text);
+		th_webhook_line_print(h, &text);
+		th_buf_add_char(&text, '\n');
 	}
 	code = th_buf_check(&text, "the file of webhooks", err);
-	return code ? code : th_file_write(w->path.ptr, th_buf_str(&text), 0600, err);
+	code = code ? code : th_file_write(w->path.ptr, th_buf_str(&text), 0600, err);
+	w->appended = code ? w->appended : 0;
+	return code;
 }

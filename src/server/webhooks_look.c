@@ -20,8 +20,8 @@ void th_client_hooks_look(struct th_webhooks *w)
 	size_t looks = 0;
 
 	for (struct th_webhook *h = w->server->fleet ? w->first : NULL; h; h = h->next) {
-		if (!h->client || h->off || h->ending || h->scan || h->skipped_ms ||
-		    h->looked == w->round)
+		if (!h->client || h->off || h->early || h->replaced || h->ending || h->scan ||
+		    h->skipped_ms || h->looked == w->round)
 			continue;
 		if (looks == TH_CLIENT_HOOK_LOOKS_MAX)
 			return; /* the others have their turn in the next ones */

@@ -37,7 +37,7 @@ bool th_webhook_wants(const struct th_webhook *h, const struct th_webhook_item *
 {
 	const struct th_client_hook *c = h->client;
 
-	if (h->off || !(h->to.events & 1u << item->event) ||
+	if (h->off || h->replaced || !(h->to.events & 1u << item->event) ||
 	    (h->to.user.len && !th_str_is(h->to.user, item->user)))
 		return false;
 	return !c || (!h->ending && item->seq > c->after && th_str_is(c->session, item->session));

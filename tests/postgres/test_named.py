@@ -246,7 +246,7 @@ class Named(WithNodes):
         self.assertEqual((self.epochs(), self.made(), self.forwarded(second)), ("1", ["x\n"], 3))
 
     def test_a_hook_of_a2a_is_told_of_what_happens_elsewhere(self):
-        """By the node that was asked for it, as long as it lives, and when it is there again."""
+        """By the node that was asked for it, as long as it lives, and then by another one."""
         (self.agents / "worker.yaml").write_text("name: worker\nmodel: gpt-5.4\ntools: [shell]\nrules: [{tool: shell, decide: ask}]\n")
         self.serve_rules([{"if": {"turns": {"max": 0}}, "parts": [shell("echo x >> made")]}, {"parts": say("Done.")}])
         told = Told()
@@ -278,10 +278,26 @@ class Named(WithNodes):
         finish(tasks[2])
         for _ in range(60):
             heard(tasks[2])
+        self.wait_for(lambda: self.postgres.sql("SELECT count(*) FROM thole.outbox") == "1")  # what was told is written down
         first.end(signal.SIGKILL)
         finish(tasks[1])
-        node("n1")
         heard(tasks[1])
+        # A task whose hook is asked for with its message, at a node that is gone before the task is over.
+        asked = {"configuration": {"returnImmediately": True, "taskPushNotificationConfig": {"url": told.url, "token": "do-not-print-me"}}}
+        fourth = node("n4")
+        task = self.a2a(fourth, "SendMessage", {**self.says({"text": "Go."}), **asked})["task"]["id"]
+        self.wait_for(lambda: self.a2a(third, "GetTask", {"id": task})["status"]["state"] == "TASK_STATE_INPUT_REQUIRED")
+        self.assertEqual(told.next()[1]["task"]["status"]["state"], "TASK_STATE_INPUT_REQUIRED")
+        # What its client wants to recognise us by is in the database for none but the nodes.
+        self.assertEqual(self.postgres.sql("SELECT count(*) FROM thole.outbox WHERE position('do-not-print-me' in encode(line, 'escape')) > 0"
+                                           " OR position('%s' in encode(line, 'escape')) > 0" % told.url.split("//")[1]), "0")
+        self.assertNotEqual(self.postgres.sql("SELECT count(*) FROM thole.outbox"), "0")
+        self.assertEqual(fourth.end(), 0)
+        finish(task)
+        headers, said = told.next()
+        self.assertEqual((headers["X-A2A-Notification-Token"], said["task"]["id"]), ("do-not-print-me", task))
+        self.wait_for(lambda: self.postgres.sql("SELECT count(*) FROM thole.outbox") == "0")
+        self.assertTrue(told.got.empty())
         self.assertEqual(self.postgres.sql("SELECT DISTINCT node FROM thole.sessions JOIN thole.owners USING (owner)"), "n3")
 
     # ---- /v1 ----

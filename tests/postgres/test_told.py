@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Webhooks of a fleet: what a node that is gone for good had to tell is told by another one, and what was told is not told again."""
+
+import pathlib
+import signal
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e" / "cli"))
+
+import house
+import server
+from nodes import WithNodes
+from on_postgres import say
+from test_webhooks import SECRET, Receiver
+
+
+class Told(WithNodes):
+    def setUp(self):
+        super().setUp()
+        self.serve_rules([{"parts": say("Done.")}])
+
+    def receive(self, *answers):
+        receiver = Receiver(answers or (200,))
+        self.addCleanup(receiver.stop)
+        return receiver
+
+    def told_node(self, name, receiver):
+        """On a machine of its own."""
+        return self.node(name, env={"XDG_STATE_HOME": str(self.folder / name / "state")},
+                         serve={"webhooks": [{"url": receiver.url, "secret": SECRET, "private": True, "retry_ms": 20}]})
+
+    def run_one(self, node):
+        name = node.good("POST", "/api/sessions", {"message": "Go."}, status=201)["session_id"]
+        self.wait_for(lambda: self.state(name) == "finished")
+        return name
+
+    def line(self, node):
+        """Bytes of what that node's webhook remembers in the database."""
+        return int(self.postgres.sql("SELECT coalesce(max(length(line)), 0) FROM thole.outbox JOIN thole.owners USING (owner) WHERE node = '%s'" % node))
+
+    def test_a_node_that_never_returns(self):
+        receiver = self.receive(None, 200)  # the first is never answered
+        first, second = self.told_node("n1", receiver), self.told_node("n2", receiver)
+        lost = self.run_one(first)
+        self.assertEqual(receiver.next()[1]["data"]["session_id"], lost)
+        told = [self.run_one(second) for _ in range(3)]
+        self.assertEqual(sorted(receiver.next()[1]["data"]["session_id"] for _ in told), sorted(told))
+        self.wait_for(lambda: self.line("n1") > 0 and self.line("n2") > self.line("n1") + 3 * 60)
+        before = self.line("n2")
+        first.end(signal.SIGKILL)
+        self.assertEqual(receiver.next()[1]["data"]["session_id"], lost)
+        self.wait_for(lambda: self.line("n2") > before + 50)  # that it was is written down, too
+        # What the second had told is not told again, nor anything by who takes over from it.
+        self.wait_for(lambda: self.postgres.sql("SELECT count(*) FROM thole.outbox") == "1")
+        third = self.told_node("n3", receiver)
+        self.wait_for(lambda: self.line("n3") > 0)
+        self.assertEqual(second.end(), 0)
+        self.wait_for(lambda: self.postgres.sql("SELECT count(*) FROM thole.outbox") == "1")
+        last = self.run_one(third)
+        self.assertEqual(receiver.next()[1]["data"]["session_id"], last)
+        self.assertTrue(receiver.got.empty())
+
+    def test_all_nodes_gone(self):
+        """What nobody was there to tell is told by the first node that comes, whatever its machine."""
+        receiver = self.receive(None, 200)
+        first = self.told_node("n1", receiver)
+        lost = self.run_one(first)
+        self.assertEqual(receiver.next()[1]["data"]["session_id"], lost)
+        self.wait_for(lambda: self.line("n1") > 0)
+        first.end(signal.SIGKILL)
+        self.told_node("n2", receiver)
+        self.assertEqual(receiver.next()[1]["data"]["session_id"], lost)
+        # A file of before, of a machine that was no node yet, goes into the database.
+        path = self.folder / "n3" / "state" / "thole" / "webhooks.jsonl"
+        path.parent.mkdir(parents=True)
+        path.write_text("\n")
+        self.told_node("n3", receiver)
+        self.wait_for(lambda: not path.exists())
+
+
+if __name__ == "__main__":
+    server.run(house.main)
