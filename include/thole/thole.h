@@ -682,6 +682,8 @@ TH_API uint64_t thole_session_unwritten(const struct thole_session *s);
 /*
  * Gives secrets to those of its commands that name them, as the agent file does with `give`:
  * `secrets` is a JSON object of names and values (texts of 8 to 4,096 bytes); null takes one away.
+ * {"url": URL, "headers": {NAME: TEXT}} in the place of a value: it is fetched from there by a GET
+ * when a call begins, and again when it is a minute old; without it no call begins.
  * The values are in the memory of this process and of the session's executor alone, so they are
  * given again when this process began anew; the log has their names.  They are masked in all that
  * tools give out, the former ones of a name, too.  EUSAGE: a name or a value is not good, or the

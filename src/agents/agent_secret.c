@@ -80,7 +80,7 @@ bool th_secret_name_ok(struct th_str name)
 	return name.len > 0 && name.len <= TH_SECRET_NAME_MAX;
 }
 
-static bool is_header(struct th_str name)
+bool th_secret_header_ok(struct th_str name)
 {
 	for (size_t i = 0; i < name.len; i++)
 		if (!is_letter(name.ptr[i]) && name.ptr[i] != '-' &&
@@ -136,7 +136,7 @@ static enum th_code check_source(const struct th_secret_source *s, struct th_err
 		return th_fail(err, TH_EUSAGE, "has a url that is not http:// or https://");
 	if (s->command.count && (s->token_env.len || s->token_header.len))
 		return th_fail(err, TH_EUSAGE, "has a token, which is for a url");
-	if (s->token_header.len && (!s->token_env.len || !is_header(s->token_header)))
+	if (s->token_header.len && (!s->token_env.len || !th_secret_header_ok(s->token_header)))
 		return th_fail(err, TH_EUSAGE, "has a token_header that %s",
 			       s->token_env.len ? "may hold no token" : "has no token_env");
 	if (s->url.len && s->pass.count)
@@ -220,7 +220,7 @@ static enum th_code read_one(const struct th_json *v, struct th_arena *a,
 		ret->headers.list[ret->headers.count++] = TH_STR("authorization");
 	}
 	for (size_t i = 0; i < ret->headers.count; i++)
-		if (i == HEADERS_MAX || !is_header(ret->headers.list[i])) {
+		if (i == HEADERS_MAX || !th_secret_header_ok(ret->headers.list[i])) {
 			th_buf_printf(path, ".headers[%zu]", i);
 			return th_fail(err, TH_EUSAGE,
 				       i == HEADERS_MAX ? "is one too many: there may be 8"

@@ -69,6 +69,9 @@ void th_agent_secrets_name(struct th_str raw, enum th_secret_taker kind, struct 
 
 /* Letters, digits and _, as a variable's; at most TH_SECRET_NAME_MAX. */
 bool th_secret_name_ok(struct th_str name);
+/* The name of a header that may hold one: of no other use to a request, at most TH_SECRET_NAME_MAX.
+ */
+bool th_secret_header_ok(struct th_str name);
 /* A value as it was read: its end of line goes.  TH_EUSAGE: it is too short or too long to be
  * masked, or no header may have it. */
 TH_NODISCARD enum th_code th_secret_trim(struct th_buf *value, struct th_err *err);

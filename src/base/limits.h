@@ -485,12 +485,16 @@
 #define TH_SECRET_LOOKUP_S 30          /* for an answer of who is asked for a secret */
 #define TH_SECRET_LOOKUP_S_MAX 300
 #define TH_SECRET_ANSWER_MAX (64 * TH_KIB) /* bytes of it */
-#define TH_SECRET_RETRY_MS 60000         /* after a refresh that failed: the former value is used */
-#define TH_SECRET_PASS_MAX 32            /* variables that such a program gets */
-#define TH_SECRET_MEMBER_MAX 16          /* names that lead to a value in JSON */
-#define TH_SECRETS_JSON_MAX (2 * TH_MIB) /* of those that a client gives at once */
-#define TH_SECRET_NAME_MAX 64            /* bytes of a secret's name, of a header's */
-#define TH_VARIABLE_NAME_MAX 1023        /* bytes of the name of a variable of the environment */
+#define TH_SECRET_RETRY_MS 60000       /* after a refresh that failed: the former value is used */
+#define TH_SECRET_URL_MAX (4 * TH_KIB) /* bytes of where a client's secret is looked up */
+#define TH_SECRET_HEADERS_MAX 16       /* of that request */
+#define TH_SECRET_HEADER_MAX (8 * TH_KIB) /* bytes of one's value */
+#define TH_SECRET_REFRESH_S 60            /* then it is looked up again, before the next call */
+#define TH_SECRET_PASS_MAX 32             /* variables that such a program gets */
+#define TH_SECRET_MEMBER_MAX 16           /* names that lead to a value in JSON */
+#define TH_SECRETS_JSON_MAX (2 * TH_MIB)  /* of those that a client gives at once */
+#define TH_SECRET_NAME_MAX 64             /* bytes of a secret's name, of a header's */
+#define TH_VARIABLE_NAME_MAX 1023         /* bytes of the name of a variable of the environment */
 #define TH_MASK_LEN_MIN 8 /* bytes of a secret: shorter ones would mask what is none */
 #define TH_MASK_LEN_MAX 4096
 #define TH_MASK_NODES_MAX (1 << 20) /* bytes of all forms of all secrets of a mask */
@@ -687,7 +691,8 @@
 #define TH_CLIENT_HOOK_DONE_MAX 64            /* that the file remembers as taken, of one */
 #define TH_LETTER_SIZE_MAX TH_MIB             /* of what is sent to one */
 #define TH_LETTER_HEADERS_MAX 2
-#define TH_SERVE_PROXIES_MAX 64 /* that are trusted; and hops of one request */
+#define TH_SERVE_SECRET_SERVERS_MAX 64 /* of which clients' secrets are fetched */
+#define TH_SERVE_PROXIES_MAX 64        /* that are trusted; and hops of one request */
 
 /* what an agent changed in its folder */
 #define TH_FILES_MAX 10000                     /* files and folders of one that are looked at */

@@ -141,7 +141,7 @@ void th_oh_commands_free(struct th_oh *o);
 
 /* ---- secrets.c ---- */
 
-/* Of a request: {NAME: TEXT or {"kind": "StaticSecret", "value"}}; the session is open. */
+/* Of a request: {NAME: TEXT, StaticSecret or LookupSecret}; the session is open. */
 TH_NODISCARD int th_oh_give(struct th_hub *h, const struct th_json *secrets, const char *by,
 			    struct thole_error *err);
 void th_oh_not_given(struct th_access *a, const struct thole_error *err); /* answers */

@@ -9,23 +9,47 @@
 
 #include "openhands_api/internal.h"
 
-/* A text, or {"kind": "StaticSecret", "value": TEXT}.  NULL: it is none; *why says what is wrong.
- */
-static const struct th_json *value_of(const struct th_json *v, const char **why)
+/* Of {"kind": "LookupSecret", "url", "headers"}: a client says where this server asks, so its owner
+ * says of whom it may. */
+static const char *put_lookup(const struct th_settings *settings, const struct th_json *v,
+			      struct th_jw *w)
+{
+	const struct th_json *headers = th_json_get(v, "headers");
+
+	if (!th_settings_secret_server(settings, th_json_get_str(v, "url")))
+		return "a LookupSecret is fetched from the servers of serve.secret_servers alone, "
+		       "in this server's configuration: give its value, or have its server named";
+	th_jw_object(w);
+	th_jw_kstr(w, "url", th_json_get_str(v, "url"));
+	if (!th_json_is_null(headers)) {
+		th_jw_name(w, TH_STR("headers"));
+		th_jw_json(w, headers);
+	}
+	th_jw_object_end(w);
+	return NULL;
+}
+
+/* A text, {"kind": "StaticSecret", "value": TEXT}, or a LookupSecret.  Not NULL: what is wrong. */
+static const char *put_value(const struct th_settings *settings, const struct th_json *v,
+			     struct th_jw *w)
 {
 	struct th_str kind = th_json_get_str(v, "kind");
 
-	*why = NULL;
-	if (th_json_type(v) == TH_JSON_STR || th_json_is_null(v))
-		return v;
 	if (th_str_is(kind, "LookupSecret"))
-		*why = "a LookupSecret is fetched by nobody here: give its value";
-	else if (!th_json_is_object(v) || (kind.len && !th_str_is(kind, "StaticSecret")))
-		*why = "a secret is a text or a StaticSecret";
-	return th_json_get(v, "value");
+		return put_lookup(settings, v, w);
+	if (th_json_is_object(v) && (!kind.len || th_str_is(kind, "StaticSecret")))
+		v = th_json_get(v, "value");
+	if (!th_json_is_null(v) && th_json_type(v) != TH_JSON_STR)
+		return "a secret is a text, a StaticSecret or a LookupSecret";
+	if (th_json_is_null(v) || !th_json_str(v).len)
+		th_jw_raw(w, TH_STR("null")); /* as one that has none */
+	else
+		th_jw_json(w, v);
+	return NULL;
 }
 
-static const char *read_secrets(const struct th_json *secrets, struct th_buf *out)
+static const char *read_secrets(const struct th_settings *settings, const struct th_json *secrets,
+				struct th_buf *out)
 {
 	struct th_json_iter it = th_json_iter(secrets);
 	struct th_jw w = th_jw(out);
@@ -35,14 +59,8 @@ static const char *read_secrets(const struct th_json *secrets, struct th_buf *ou
 		return "are an object of names and values";
 	th_jw_object(&w);
 	while (!why && th_json_next(&it)) {
-		const struct th_json *value = value_of(it.val, &why);
-
 		th_jw_key(&w, it.key);
-		if (th_json_is_null(value) ||
-		    (th_json_type(value) == TH_JSON_STR && th_json_str(value).len == 0))
-			th_jw_raw(&w, TH_STR("null")); /* as one that has none */
-		else
-			th_jw_json(&w, value);
+		why = put_value(settings, it.val, &w);
 	}
 	th_jw_object_end(&w);
 	return why ?: out->failed ? "are too long" : NULL;
@@ -56,7 +74,7 @@ int th_oh_give(struct th_hub *h, const struct th_json *secrets, const char *by,
 	int code = THOLE_EUSAGE;
 
 	th_buf_reserve(&text, TH_SECRETS_JSON_MAX); /* so that no copy is left behind */
-	why = read_secrets(secrets, &text);
+	why = read_secrets(&h->server->settings, secrets, &text);
 	if (why) {
 		err->code = code;
 		snprintf(err->text, sizeof(err->text), "secrets: %s", why);

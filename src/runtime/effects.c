@@ -112,10 +112,8 @@ enum th_code th_runtime_session_executor(struct th_runtime_session *s, int64_t e
 	code = th_runtime_secrets(s, &o.secrets, err);
 	if (code)
 		return code;
-	if (o.secrets) {
-		o.fresh = secrets_fresh;
-		o.fresh_ctx = s;
-	}
+	o.fresh = secrets_fresh;
+	o.fresh_ctx = s;
 	code = th_executor_client_new(s->rt->loop, &o, &s->executor, err);
 	if (code == TH_OK)
 		th_runtime_given_say(s);

@@ -5,6 +5,7 @@
 
 #include "agents/agent_secret.h"
 #include "base/limits.h"
+#include "runtime/given_source.h"
 #include "runtime/internal.h"
 #include "runtime/lookups.h"
 #include "runtime/mcp.h"
@@ -24,12 +25,16 @@ struct th_runtime_given {
 	struct th_mask *mask; /* what does not go into it is refused here; NULL: not made yet */
 	struct value list[TH_SECRETS_GIVEN_MAX];
 	size_t count;
+	struct th_given_source *sources[TH_SECRETS_MAX]; /* whose values are looked up */
+	size_t source_count;
 };
 
 static void given_free(struct th_runtime_given *g)
 {
 	for (size_t i = 0; i < g->count; i++)
 		th_secret_free(g->list[i].secret);
+	for (size_t i = 0; i < g->source_count; i++)
+		th_given_source_free(g->sources[i]);
 	th_mask_free(g->mask);
 	free(g);
 }
@@ -182,8 +187,11 @@ static enum th_code check_value(const struct th_json *v, struct th_err *err)
 
 	if (th_json_is_null(v))
 		return TH_OK;
+	if (th_json_is_object(v))
+		return th_given_source_check(v, err);
 	if (th_json_type(v) != TH_JSON_STR)
-		return th_fail(err, TH_EUSAGE, "its value is a text");
+		return th_fail(err, TH_EUSAGE,
+			       "its value is a text, or says where it is looked up");
 	if (text.len < TH_MASK_LEN_MIN || text.len > TH_MASK_LEN_MAX)
 		return th_fail(err, TH_EUSAGE,
 			       "its value has %zu bytes; a secret that can be masked has %d to %d",
@@ -221,6 +229,15 @@ static enum th_code mask_make(const struct th_runtime_session *s, struct th_runt
 	return code;
 }
 
+static enum th_code mask_value(struct th_runtime_given *g, struct th_str value, struct th_err *err)
+{
+	struct th_secret *secret = th_secret_new(value);
+	enum th_code code = th_mask_add(g->mask, secret, err);
+
+	th_secret_free(secret);
+	return code;
+}
+
 static enum th_code mask_add(const struct th_runtime_session *s, struct th_runtime_given *g,
 			     const struct th_json *secrets, struct th_err *err)
 {
@@ -228,15 +245,21 @@ static enum th_code mask_add(const struct th_runtime_session *s, struct th_runti
 	enum th_code code = mask_make(s, g, err);
 
 	while (!code && th_json_next(&it)) {
-		struct th_secret *secret = th_secret_new(th_json_str(it.val));
-
-		if (!th_json_is_null(it.val))
-			code = th_mask_add(g->mask, secret, err);
-		th_secret_free(secret);
+		if (th_json_type(it.val) == TH_JSON_STR)
+			code = mask_value(g, th_json_str(it.val), err);
 	}
 	if (code) /* what was refused is not in the next one */
 		g->mask = th_mask_free(g->mask);
 	return code;
+}
+
+static enum th_code check_count(size_t values, struct th_err *err)
+{
+	return values <= TH_SECRETS_GIVEN_MAX
+		   ? TH_OK
+		   : th_fail(err, TH_ELIMIT,
+			     "more than %d values of secrets were given to this session",
+			     TH_SECRETS_GIVEN_MAX);
 }
 
 /* Nothing of it is done unless all of it can be. */
@@ -249,23 +272,22 @@ static enum th_code check_all(const struct th_runtime_given *g, const struct th_
 
 	for (size_t i = 0; i < g->count; i++)
 		names += !g->list[i].old && !th_json_getn(secrets, th_str_of(g->list[i].name));
+	for (size_t i = 0; i < g->source_count; i++) /* a value of it is among those */
+		names +=
+		    !g->sources[i]->known && !th_json_getn(secrets, th_str_of(g->sources[i]->name));
 	while (!code && th_json_next(&it)) {
 		struct th_str value = th_json_str(it.val);
 
 		code = check_one(own, it.key, it.val, err);
 		values += !code && value.len && !find(g, it.key, value);
-		names += value.len > 0;
+		names += value.len > 0 || th_json_is_object(it.val);
 		if (code)
 			code = th_prefix(err, code, "%.*s",
 					 TH_FMT(th_str_sub(it.key, 0, TH_SECRET_NAME_MAX)));
 	}
 	if (!code && names > TH_SECRETS_MAX)
 		code = th_fail(err, TH_ELIMIT, "more than %d secrets", TH_SECRETS_MAX);
-	if (!code && values > TH_SECRETS_GIVEN_MAX)
-		code = th_fail(err, TH_ELIMIT,
-			       "more than %d values of secrets were given to this session",
-			       TH_SECRETS_GIVEN_MAX);
-	return code;
+	return code ? code : check_count(values, err);
 }
 
 static void put(struct th_runtime_given *g, struct th_str name, struct th_str value)
@@ -280,6 +302,16 @@ static void put(struct th_runtime_given *g, struct th_str name, struct th_str va
 	v = &g->list[g->count++];
 	*v = (struct value){ .secret = th_secret_new(value) };
 	memcpy(v->name, name.ptr, name.len);
+}
+
+static void source_drop(struct th_runtime_given *g, struct th_str name)
+{
+	for (size_t i = 0; i < g->source_count; i++)
+		if (th_str_is(name, g->sources[i]->name)) {
+			th_given_source_free(g->sources[i]);
+			g->sources[i] = g->sources[--g->source_count];
+			return;
+		}
 }
 
 enum th_code th_runtime_given_add(struct th_runtime_session *s, const struct th_json *secrets,
@@ -307,8 +339,52 @@ enum th_code th_runtime_given_add(struct th_runtime_session *s, const struct th_
 	if (code)
 		return code;
 	it = th_json_iter(secrets);
-	while (th_json_next(&it))
-		put(g, it.key, th_json_str(it.val));
+	while (th_json_next(&it)) {
+		source_drop(g, it.key);
+		put(g, it.key, th_json_str(it.val)); /* nothing, where it is looked up */
+		if (th_json_is_object(it.val))
+			g->sources[g->source_count++] =
+			    th_given_source_new(++s->rt->given_sources, it.key, it.val);
+	}
 	th_runtime_given_say(s);
+	return TH_OK;
+}
+
+/* ---- those that are looked up ---- */
+
+struct th_given_source *th_runtime_given_source(const struct th_runtime_session *s, size_t at)
+{
+	const struct th_runtime_given *g = given_of(s);
+
+	return g && at < g->source_count ? g->sources[at] : NULL;
+}
+
+struct th_given_source *th_runtime_given_source_of(const struct th_runtime_session *s,
+						   uint64_t number)
+{
+	struct th_given_source *source;
+
+	for (size_t i = 0; (source = th_runtime_given_source(s, i)); i++)
+		if (source->number == number)
+			return source;
+	return NULL;
+}
+
+enum th_code th_runtime_given_have(struct th_runtime_session *s, struct th_given_source *source,
+				   struct th_str value, struct th_err *err)
+{
+	struct th_runtime_given *g = given_of(s);
+	struct th_str name = th_str_of(source->name);
+	enum th_code code = TH_OK;
+
+	if (!find(g, name, value))
+		code = check_count(g->count + 1, err) ?: mask_make(s, g, err)
+						      ?: mask_value(g, value, err);
+	if (code) {
+		g->mask = th_mask_free(g->mask);
+		return code;
+	}
+	put(g, name, value);
+	source->known = true;
 	return TH_OK;
 }

@@ -122,6 +122,7 @@ struct th_runtime {
 	size_t child_count; /* sessions with a parent */
 	struct th_runtime_session *sessions;
 	struct th_runtime_given *given;       /* secrets of clients (given.h) */
+	uint64_t given_sources;               /* that were said so far */
 	struct th_runtime_session **by_index; /* by the driver's handle index */
 	size_t by_index_cap;
 	struct th_runtime_effect *tool_calls;

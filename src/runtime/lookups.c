@@ -8,33 +8,13 @@
 #include "base/wiped.h"
 #include "io/child.h"
 #include "io/variable.h"
+#include "runtime/given.h"
+#include "runtime/given_source.h"
 #include "runtime/internal.h"
-#include "wire/exec.h"
-
-struct lookup {
-	const struct th_agent_secret *of;
-	struct th_runtime_session *session;
-	struct th_secret *value; /* NULL: none yet */
-	uint64_t due_ms;         /* when it is asked for again; UINT64_MAX: never */
-	bool runs;
-	struct th_fetch_id fetch;
-	struct th_child *child;
-	struct th_timer timer; /* of the program */
-	struct th_deferred end;
-	struct th_buf answer;
-	struct th_err why; /* the last time failed; code 0: it did not */
-};
-
-struct th_runtime_lookups {
-	struct th_arena memory;
-	struct lookup *list;
-	size_t count, running;
-	th_lookups_over_fn *over;
-	bool answered; /* all have ended, and nobody heard of it yet */
-};
+#include "runtime/lookups_internal.h"
 
 /* Nothing of it is under way any more. */
-static void stop(struct lookup *k)
+static void stop(struct th_lookup *k)
 {
 	th_fetch_cancel(k->session->rt->fetcher, k->fetch);
 	k->child = th_child_free(k->child);
@@ -70,7 +50,7 @@ static enum th_code follow(const struct th_strs *member, struct th_buf *answer, 
 	return code;
 }
 
-static enum th_code have(struct lookup *k, struct th_err *err)
+static enum th_code have(struct th_lookup *k, struct th_err *err)
 {
 	enum th_code code = follow(&k->of->from->member, &k->answer, err);
 
@@ -83,19 +63,41 @@ static enum th_code have(struct lookup *k, struct th_err *err)
 	return TH_OK;
 }
 
-static void ended(struct lookup *k, const struct th_err *why)
+static void own_ended(struct th_lookup *k)
 {
-	struct th_runtime_session *s = k->session;
-	uint64_t now_ms = th_loop_now_ms(s->rt->loop);
+	uint64_t now_ms = th_loop_now_ms(k->session->rt->loop);
 	int64_t refresh_s = k->of->from->refresh_s;
 
-	k->why = why ? *why : (struct th_err){ 0 };
 	if (!k->why.code)
 		(void)!have(k, &k->why);
 	if (k->why.code)
 		k->due_ms = now_ms + TH_SECRET_RETRY_MS;
 	else
 		k->due_ms = refresh_s ? now_ms + (uint64_t)refresh_s * 1000 : UINT64_MAX;
+}
+
+static void client_ended(struct th_lookup *k)
+{
+	struct th_given_source *of = th_runtime_given_source_of(k->session, k->number);
+
+	if (!of)
+		return; /* it has another value now, or none */
+	if (!k->why.code && !th_secret_trim(&k->answer, &k->why))
+		(void)!th_runtime_given_have(k->session, of, th_buf_str(&k->answer), &k->why);
+	of->why = k->why;
+	of->due_ms = th_loop_now_ms(k->session->rt->loop) +
+		     (k->why.code ? TH_SECRET_RETRY_MS : TH_SECRET_REFRESH_S * (uint64_t)1000);
+}
+
+static void ended(struct th_lookup *k, const struct th_err *why)
+{
+	struct th_runtime_session *s = k->session;
+
+	k->why = why ? *why : (struct th_err){ 0 };
+	if (k->of)
+		own_ended(k);
+	else
+		client_ended(k);
 	stop(k);
 	k->runs = false;
 	if (--s->lookups->running > 0)
@@ -108,7 +110,7 @@ static void ended(struct lookup *k, const struct th_err *why)
 
 static bool on_data(void *ctx, struct th_str bytes)
 {
-	struct lookup *k = ctx;
+	struct th_lookup *k = ctx;
 
 	th_buf_add(&k->answer, bytes);
 	return !k->answer.failed;
@@ -116,7 +118,7 @@ static bool on_data(void *ctx, struct th_str bytes)
 
 static void on_done(void *ctx, const struct th_fetch_result *r)
 {
-	struct lookup *k = ctx;
+	struct th_lookup *k = ctx;
 	struct th_err why = r->err;
 
 	if (r->end == TH_FETCH_STATUS)
@@ -127,28 +129,34 @@ static void on_done(void *ctx, const struct th_fetch_result *r)
 	ended(k, r->end == TH_FETCH_OK ? NULL : &why);
 }
 
-static enum th_code ask_server(struct lookup *k, struct th_err *err)
+/* All but where, and what says who asks. */
+static struct th_fetch_request request_of(struct th_lookup *k, int64_t timeout_s)
 {
-	const struct th_secret_source *from = k->of->from;
-	struct th_buf header TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
-	const struct th_fetch_header headers[] = { { "Accept", TH_STR("*/*") },
-						   { "User-Agent", TH_STR("thole/" TH_VERSION) } };
-	struct th_fetch_request r = {
+	return (struct th_fetch_request){
 		.method = "GET",
-		.url = from->url,
-		.headers = headers,
-		.header_count = TH_COUNT(headers),
-		.total_ms = (uint64_t)from->timeout_s * 1000,
+		.total_ms = (uint64_t)timeout_s * 1000,
 		.body_max = TH_SECRET_ANSWER_MAX,
 		.on_data = on_data,
 		.on_done = on_done,
 		.ctx = k,
 	};
+}
+
+static enum th_code ask_server(struct th_lookup *k, struct th_err *err)
+{
+	const struct th_secret_source *from = k->of->from;
+	struct th_buf header TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	const struct th_fetch_header headers[] = { { "Accept", TH_STR("*/*") },
+						   { "User-Agent", TH_STR("thole/" TH_VERSION) } };
+	struct th_fetch_request r = request_of(k, from->timeout_s);
 	struct th_secret *token;
 	enum th_code code = th_variable_token(from->token_env, &token, err);
 
 	if (code)
 		return code;
+	r.url = from->url;
+	r.headers = headers;
+	r.header_count = TH_COUNT(headers);
 	r.secret = token;
 	th_buf_add(&header, from->token_header);
 	if (from->token_header.len)
@@ -162,14 +170,14 @@ static enum th_code ask_server(struct lookup *k, struct th_err *err)
 
 static void on_end(void *ctx)
 {
-	struct lookup *k = ctx;
+	struct th_lookup *k = ctx;
 	struct th_err why = k->why;
 
 	ended(k, why.code ? &why : NULL);
 }
 
 /* Not inside the child's own call. */
-static void end_soon(struct lookup *k, enum th_code code, const char *why)
+static void end_soon(struct th_lookup *k, enum th_code code, const char *why)
 {
 	k->why = (struct th_err){ 0 };
 	if (code)
@@ -179,7 +187,7 @@ static void end_soon(struct lookup *k, enum th_code code, const char *why)
 
 static void on_output(void *ctx, enum th_child_stream stream, struct th_str bytes)
 {
-	struct lookup *k = ctx;
+	struct th_lookup *k = ctx;
 
 	if (stream != TH_CHILD_OUT || k->answer.failed)
 		return;
@@ -190,7 +198,7 @@ static void on_output(void *ctx, enum th_child_stream stream, struct th_str byte
 
 static void on_exited(void *ctx, const struct th_child_exit *e)
 {
-	struct lookup *k = ctx;
+	struct th_lookup *k = ctx;
 	char why[80];
 
 	if (k->answer.failed)
@@ -202,7 +210,7 @@ static void on_exited(void *ctx, const struct th_child_exit *e)
 
 static void on_late(void *ctx)
 {
-	struct lookup *k = ctx;
+	struct th_lookup *k = ctx;
 
 	end_soon(k, TH_ETIMEOUT, "its program has not ended in time");
 }
@@ -224,7 +232,7 @@ static const char *const *environment(const struct th_secret_source *from, struc
 	return more ? th_child_env(a, getenv("HOME") ?: "/", getenv("USER") ?: "user", more) : NULL;
 }
 
-static enum th_code ask_program(struct lookup *k, struct th_err *err)
+static enum th_code ask_program(struct th_lookup *k, struct th_err *err)
 {
 	const struct th_secret_source *from = k->of->from;
 	struct th_arena a TH_CLEANUP(th_arena_deinit) = { 0 };
@@ -253,7 +261,14 @@ static enum th_code ask_program(struct lookup *k, struct th_err *err)
 
 /* ---- asking --------------------------------------------------------------------------------- */
 
-static void ask(struct lookup *k)
+static enum th_code ask_for_client(struct th_lookup *k, struct th_err *err)
+{
+	return th_given_source_ask(th_runtime_given_source_of(k->session, k->number),
+				   k->session->rt->fetcher, request_of(k, TH_SECRET_LOOKUP_S),
+				   &k->fetch, err);
+}
+
+static void ask(struct th_lookup *k)
 {
 	enum th_code code;
 
@@ -261,11 +276,21 @@ static void ask(struct lookup *k)
 	th_buf_reserve(&k->answer, TH_SECRET_ANSWER_MAX); /* so that no copy is left behind */
 	k->runs = true;
 	k->session->lookups->running++;
-	code = k->of->from->url.len ? ask_server(k, &k->why) : ask_program(k, &k->why);
+	if (!k->of)
+		code = ask_for_client(k, &k->why);
+	else
+		code = k->of->from->url.len ? ask_server(k, &k->why) : ask_program(k, &k->why);
 	if (code)
 		th_loop_defer(k->session->rt->loop, &k->end);
 	else
 		k->why.code = TH_OK;
+}
+
+static void make_one(struct th_runtime_session *s, struct th_lookup *k)
+{
+	k->session = s;
+	k->end = (struct th_deferred){ .fn = on_end, .ctx = k };
+	th_timer_init(&k->timer, s->rt->loop, on_late, k);
 }
 
 static enum th_code make(struct th_runtime_session *s, struct th_err *err)
@@ -283,14 +308,12 @@ static enum th_code make(struct th_runtime_session *s, struct th_err *err)
 	if (!code && !u->list)
 		code = th_fail(err, TH_ELIMIT, "the secrets are too long");
 	for (size_t i = 0; !code && i < secrets.count; i++) {
-		struct lookup *k = &u->list[u->count];
+		struct th_lookup *k = &u->list[u->count];
 
 		if (!secrets.list[i].from)
 			continue;
 		k->of = &secrets.list[i];
-		k->session = s;
-		k->end = (struct th_deferred){ .fn = on_end, .ctx = k };
-		th_timer_init(&k->timer, s->rt->loop, on_late, k);
+		make_one(s, k);
 		u->count++;
 	}
 	if (code)
@@ -298,21 +321,58 @@ static enum th_code make(struct th_runtime_session *s, struct th_err *err)
 	return code;
 }
 
+static void forget_asked(struct th_runtime_lookups *u)
+{
+	while (u->asked) {
+		struct th_lookup *k = u->asked;
+
+		u->asked = k->next;
+		stop(k);
+		free(k);
+	}
+}
+
+/* Those that are due; where their answers have just come, only such as came too late to be asked
+ * for with them. */
+static void ask_all(struct th_runtime_session *s)
+{
+	uint64_t now_ms = th_loop_now_ms(s->rt->loop);
+	struct th_runtime_lookups *u = s->lookups;
+	const struct th_given_source *g;
+
+	forget_asked(u);
+	for (size_t i = 0; !u->answered && i < u->count; i++)
+		if (!u->list[i].value || now_ms >= u->list[i].due_ms)
+			ask(&u->list[i]);
+	for (size_t i = 0; (g = th_runtime_given_source(s, i)); i++) {
+		struct th_lookup *k;
+
+		if (u->answered ? g->due_ms > 0 : g->known && now_ms < g->due_ms)
+			continue;
+		k = th_alloc(sizeof(*k));
+		*k = (struct th_lookup){ .number = g->number, .next = u->asked };
+		u->asked = k;
+		make_one(s, k);
+		ask(k);
+	}
+}
+
 enum th_code th_runtime_lookups_fresh(struct th_runtime_session *s, th_lookups_over_fn *over,
 				      struct th_err *err)
 {
-	enum th_code code = s->lookups ? TH_OK : make(s, err);
-	uint64_t now_ms = th_loop_now_ms(s->rt->loop);
-	struct th_runtime_lookups *u = s->lookups;
-	bool asks;
+	struct th_runtime_lookups *u;
+	const struct th_given_source *g;
+	enum th_code code;
 
+	if (!s->setup->agent.secrets.len && !th_runtime_given_source(s, 0))
+		return TH_OK;
+	code = s->lookups ? TH_OK : make(s, err);
 	if (code)
 		return code;
+	u = s->lookups;
 	u->over = over;
-	asks = !u->answered && !u->running;
-	for (size_t i = 0; asks && i < u->count; i++)
-		if (!u->list[i].value || now_ms >= u->list[i].due_ms)
-			ask(&u->list[i]);
+	if (!u->running)
+		ask_all(s);
 	if (u->running)
 		return TH_EBUSY;
 	u->answered = false;
@@ -320,40 +380,10 @@ enum th_code th_runtime_lookups_fresh(struct th_runtime_session *s, th_lookups_o
 		if (!u->list[i].value)
 			return th_fail(err, TH_EUSAGE, "secrets.%.*s: %s",
 				       TH_FMT(u->list[i].of->name), u->list[i].why.msg);
+	for (size_t i = 0; (g = th_runtime_given_source(s, i)); i++)
+		if (!g->known)
+			return th_fail(err, TH_EUSAGE, "secrets.%s: %s", g->name, g->why.msg);
 	return TH_OK;
-}
-
-const struct th_secret *th_runtime_lookups_value(const struct th_runtime_session *s,
-						 struct th_str name)
-{
-	for (size_t i = 0; s->lookups && i < s->lookups->count; i++)
-		if (th_str_eq(s->lookups->list[i].of->name, name))
-			return s->lookups->list[i].value;
-	return NULL;
-}
-
-void th_runtime_lookups_put(const struct th_runtime_session *s, struct th_jw *list)
-{
-	for (size_t i = 0; s->lookups && i < s->lookups->count; i++) {
-		const struct lookup *k = &s->lookups->list[i];
-		struct th_exec_given m = { .name = k->of->name };
-
-		if (!k->value)
-			continue;
-		m.value = th_secret_expose(k->value);
-		th_table_print(&th_exec_given_table, &m, list);
-	}
-}
-
-enum th_code th_runtime_lookups_mask(const struct th_runtime_session *s, struct th_mask *mask,
-				     struct th_err *err)
-{
-	enum th_code code = TH_OK;
-
-	for (size_t i = 0; s->lookups && !code && i < s->lookups->count; i++)
-		if (s->lookups->list[i].value)
-			code = th_mask_add(mask, s->lookups->list[i].value, err);
-	return code;
 }
 
 void th_runtime_lookups_free(struct th_runtime_session *s)
@@ -362,6 +392,7 @@ void th_runtime_lookups_free(struct th_runtime_session *s)
 
 	if (!u)
 		return;
+	forget_asked(u);
 	for (size_t i = 0; i < u->count; i++) {
 		stop(&u->list[i]);
 		th_secret_free(u->list[i].value);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lookups.h - values of an agent's secrets that are asked for while its session goes on, of a
- * server or a program (`from`, agents/agent_secret.h).
+ * lookups.h - values of secrets that are asked for while a session goes on: those of its agent
+ * file, of a server or a program (`from`, agents/agent_secret.h), and clients', of a server
+ * (given_source.h).
  *
  * They are asked for when the session's executor is first needed, and again when they are older
- * than the file allows; calls wait for that, and without a value none begins.  Where asking again
- * fails, the former value is used, and TH_SECRET_RETRY_MS pass before the next time.
+ * than the file allows, or a client's than TH_SECRET_REFRESH_S; calls wait for that, and without a
+ * value none begins.  Where asking again fails, the former value is used, and TH_SECRET_RETRY_MS
+ * pass before the next time.
  *
  * A value is here, in the session's executor and in its egress, and nowhere else; what a server or
  * a program says is in no error and no log.

@@ -66,6 +66,50 @@ static enum th_code read_proxies(struct th_settings *s, struct th_err *err)
 	return TH_OK;
 }
 
+/* Whose pages a client may have fetched: a scheme and a host, with a port or without. */
+static enum th_code check_secret_servers(const struct th_settings *s, struct th_err *err)
+{
+	const struct th_strs *list = &s->s.secret_servers;
+
+	if (list->count > TH_SERVE_SECRET_SERVERS_MAX)
+		return th_fail(err, TH_ELIMIT, "secret_servers: at most %d",
+			       TH_SERVE_SECRET_SERVERS_MAX);
+	for (size_t i = 0; i < list->count; i++) {
+		struct th_str rest = list->list[i];
+		bool good = th_str_starts(rest, TH_STR("https://")) ||
+			    th_str_starts(rest, TH_STR("http://"));
+
+		rest = th_str_sub(rest, th_str_starts(rest, TH_STR("https://")) ? 8 : 7, rest.len);
+		good = good && rest.len;
+		for (size_t j = 0; good && j < rest.len; j++)
+			good = (rest.ptr[j] >= '0' && rest.ptr[j] <= '9') ||
+			       (rest.ptr[j] >= 'a' && rest.ptr[j] <= 'z') ||
+			       (rest.ptr[j] && strchr(".-:[]", rest.ptr[j]));
+		if (!good)
+			return th_fail(err, TH_EUSAGE,
+				       "secret_servers[%zu]: \"%.*s\" is not of the form "
+				       "https://HOST or https://HOST:PORT, in small letters",
+				       i, (int)TH_MIN(list->list[i].len, (size_t)100),
+				       list->list[i].ptr);
+	}
+	return TH_OK;
+}
+
+bool th_settings_secret_server(const struct th_settings *s, struct th_str url)
+{
+	const struct th_strs *list = &s->s.secret_servers;
+
+	for (size_t i = 0; i < list->count; i++) {
+		size_t len = list->list[i].len;
+
+		/* What follows ends the host and the port, however an address is read. */
+		if (th_str_istarts(url, list->list[i]) &&
+		    (url.len == len || url.ptr[len] == '/' || url.ptr[len] == '?'))
+			return true;
+	}
+	return false;
+}
+
 static int by_name(const void *a, const void *b)
 {
 	const struct th_serve_user *x = a, *y = b;
@@ -124,6 +168,8 @@ enum th_code th_settings_parse(struct th_str json, struct th_settings *ret, stru
 	}
 	if (!code)
 		code = read_proxies(&new, err);
+	if (!code)
+		code = check_secret_servers(&new, err);
 	if (!code)
 		code = sort_users(&new, err);
 	if (!code)

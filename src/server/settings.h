@@ -26,6 +26,7 @@
 	F(serve_settings, num, load_per_processor, "load_per_processor", TH_POSITIVE, "the machine's load average of a minute, divided by its processors, above which none does either; default: no limit") \
 	F(serve_settings, int, requests_per_second, "requests_per_second", TH_POSITIVE, "of one user; default: no limit") \
 	F(serve_settings, bool, client_hooks_private, "client_hooks_private", 0, "hooks that clients ask for (A2A push notifications) may be at addresses that are not public, such as those of this machine") \
+	F(serve_settings, strs, secret_servers, "secret_servers", 0, "servers such as https://vault.example.org of which this one may fetch the values of clients' secrets (LookupSecret of OpenHands' clients); default: none") \
 	F(serve_settings, int, strangers_per_second, "strangers_per_second", TH_POSITIVE, "requests without a good token, and logins, of one address; default: 100")
 // clang-format on
 /* The fleet that this server is a node of. */
@@ -117,6 +118,9 @@ struct th_quota {
 	enum th_priority priority; /* the highest */
 };
 struct th_quota th_settings_quota(const struct th_settings *s, const char *user);
+
+/* May the value of a client's secret be fetched from there? */
+bool th_settings_secret_server(const struct th_settings *s, struct th_str url);
 
 /* May it be chosen by who begins a session?  "none" always. */
 bool th_settings_computer(const struct th_settings *s, struct th_str kind);

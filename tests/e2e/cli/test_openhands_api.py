@@ -27,9 +27,9 @@ AGENT = {"kind": "Agent", "llm": {"model": "thole/default", "api_key": "a-key-of
 
 
 class Faces(serving.Served):
-    def begin(self, *more, rules=(), tools="shell, read_file, write_file"):
+    def begin(self, *more, rules=(), tools="shell, read_file, write_file", serve=""):
         (self.folder / "config" / "thole" / "config.yaml").write_text(
-            "executor_linger_s: 20\nserve:\n  models: [gpt-5.4]\n  strangers_per_second: 1000000\ntools: [%s]\n" % tools)
+            "executor_linger_s: 20\nserve:\n  models: [gpt-5.4]\n  strangers_per_second: 1000000\n%stools: [%s]\n" % (serve, tools))
         self.serve_rules([*rules, *RULES])
         self.workspaces = self.folder / "workspaces"
         self.workspaces.mkdir(exist_ok=True)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """thole serve --openhands: what a client does itself in a conversation's folder: commands, files, git."""
 
+import http.server
 import json
+import threading
 import unittest
 import urllib.parse
 
@@ -179,6 +181,57 @@ class Work(Faces):
         self.assertEqual(self.has_run(c, "shell", commands[4])[1], "[]\n")
         self.give(c, {"DEPLOY": value})
         self.assertEqual(self.has_run(c, "shell", commands[0])[1], value + "\n")
+
+    def test_lookups(self):
+        """A LookupSecret: its value is fetched of servers that the configuration names, with the client's headers."""
+        asked, values = [], {"/a": "first value looked up", "/b": "second value looked up"}
+
+        class Vault(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                asked.append((self.path, self.headers.get("X-Key")))
+                value = values.get(self.path.split("?")[0])
+                self.send_response(200 if value else 404)
+                self.end_headers()
+                self.wfile.write((value or "nothing-of-that-name").encode())
+
+            def log_message(self, *_):
+                pass
+
+        vault = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Vault)
+        threading.Thread(target=vault.serve_forever, daemon=True).start()
+        self.addCleanup(vault.server_close)
+        self.addCleanup(vault.shutdown)
+        origin = "http://127.0.0.1:%d" % vault.server_port
+        lookup = lambda path, at=origin: {"kind": "LookupSecret", "url": at + path, "headers": {"X-Key": "key-of-the-vault"}, "description": None}
+        commands = ("echo $DEPLOY > out; echo got $DEPLOY", "echo again $DEPLOY > out", "echo none > out", "echo [$DEPLOY] > out")
+        rules = [{"if": {"tail": "shell: " + line}, "parts": [{"function_call": {"name": "shell", "arguments": {"command": line}}}]} for line in commands]
+        self.begin(rules=rules, serve="  secret_servers: [%s]\n" % origin)
+        for at in ("http://localhost:%d" % vault.server_port, origin + "@127.0.0.1", origin + "1"):
+            said = self.call("POST", "/api/conversations", {"agent": AGENT, "secrets": {"DEPLOY": lookup("/a", at)}})
+            self.assertEqual((said.status, b"serve.secret_servers" in said.body), (422, True))
+        self.wait_for(lambda: not self.good_call("GET", "/api/conversations/search")["items"])
+        c = self.create(secrets={"DEPLOY": lookup("/a?token=of-the-address")})
+        got, out = self.has_run(c, "shell", commands[0])
+        self.assertIn("got " + "*" * len(values["/a"]), got)
+        self.assertEqual(out, values["/a"] + "\n")
+        self.assertEqual(self.has_run(c, "shell", commands[1])[1], "again %s\n" % values["/a"])
+        self.assertEqual(asked, [("/a?token=of-the-address", "key-of-the-vault")])  # once a minute
+        # Another one of that name; then one that nobody has, so that no call begins, until it is taken away.
+        self.give(c, {"DEPLOY": lookup("/b")})
+        self.assertEqual(self.has_run(c, "shell", commands[0])[1], values["/b"] + "\n")
+        self.give(c, {"DEPLOY": lookup("/c")})
+        self.say(c, "shell: " + commands[2])
+        self.run_on(c, "finished")
+        self.assertIn("secrets.DEPLOY: its server answered HTTP 404", self.told(c)[-2]["error"])
+        self.assertNotIn("nothing-of-that-name", json.dumps(self.told(c)))
+        self.assertEqual((self.workspaces / c["id"] / "out").read_text(), values["/b"] + "\n")
+        self.give(c, {"DEPLOY": None})
+        self.assertEqual(self.has_run(c, "shell", commands[3])[1], "[]\n")
+        for wrong in (dict(lookup("/a"), headers={"X-Key": 1}), dict(lookup("/a"), headers={"Host": "x"}), {"kind": "Other", "url": origin}):
+            self.give(c, {"DEPLOY": wrong}, 422)
+        written = self.everything_written()
+        for one in (*values.values(), "key-of-the-vault", "token=of-the-address"):
+            self.assertNotIn(one.encode(), written)
 
     def outputs(self, conversation, command):
         return self.good_call("GET", self.path(conversation, "/bash/bash_events/search?kind__eq=BashOutput&order__gt=-1&command_id__eq="

@@ -168,6 +168,13 @@ static void test_secrets(void **state)
 		"{\"1T\":\"12345678\"}",
 		"{\"T\":\"1234567\\u0000\"}",
 		"{\"OWN\":\"12345678\"}",
+		"{\"T\":{}}",
+		"{\"T\":{\"url\":\"file:///etc/passwd\"}}",
+		"{\"T\":{\"url\":\"http://a.example/ b\"}}",
+		"{\"T\":{\"url\":\"http://a.example/\",\"headers\":[]}}",
+		"{\"T\":{\"url\":\"http://a.example/\",\"headers\":{\"X-A\":1}}}",
+		"{\"T\":{\"url\":\"http://a.example/\",\"headers\":{\"X-A\":\"a\\nb\"}}}",
+		"{\"T\":{\"url\":\"http://a.example/\",\"headers\":{\"Host\":\"b.example\"}}}",
 	};
 
 	(void)state;
@@ -209,6 +216,51 @@ static void test_secrets(void **state)
 	th_buf_deinit(&text);
 	th_buf_deinit(&log);
 	free(too_long);
+}
+
+static int give_source(struct thole_session *s, size_t url, size_t headers, size_t value)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+
+	th_buf_add_cstr(&text, "{\"T\":{\"url\":\"http://a.example/");
+	for (size_t i = strlen("http://a.example/"); i < url; i++)
+		th_buf_add_char(&text, 'u');
+	th_buf_add_cstr(&text, "\",\"headers\":{");
+	for (size_t i = 0; i < headers; i++) {
+		th_buf_printf(&text, "%s\"X-%zu\":\"", i ? "," : "", i);
+		for (size_t j = 0; j < value; j++)
+			th_buf_add_char(&text, 'v');
+		th_buf_add_char(&text, '"');
+	}
+	th_buf_add_cstr(&text, "}}}");
+	return thole_session_give_secrets(s, text.ptr, "ann", &error);
+}
+
+/* Where a value is looked up has limits of its own; it takes the place of a name. */
+static void test_sources(void **state)
+{
+	struct thole_runtime *rt = runtime_at("http://127.0.0.1:1/v1", "memory:");
+	struct thole_agent *agent = agent_of("given");
+	struct th_buf text = TH_BUF_INIT(TH_MIB);
+	struct thole_session *s = NULL;
+
+	(void)state;
+	GOOD(thole_session_new(rt, agent, "given", &s, &error));
+	thole_agent_free(agent);
+	GOOD(give_source(s, TH_SECRET_URL_MAX, TH_SECRET_HEADERS_MAX, TH_SECRET_HEADER_MAX));
+	BAD(THOLE_EUSAGE, give_source(s, TH_SECRET_URL_MAX + 1, 1, 1));
+	BAD(THOLE_EUSAGE, give_source(s, 20, TH_SECRET_HEADERS_MAX + 1, 1));
+	BAD(THOLE_EUSAGE, give_source(s, 20, 1, TH_SECRET_HEADER_MAX + 1));
+	for (int i = 0; i < TH_SECRETS_MAX - 1; i++)
+		th_buf_printf(&text, "%s\"T%d\":{\"url\":\"http://a.example/%d\"}", i ? "," : "{",
+			      i, i);
+	th_buf_add_char(&text, '}');
+	GOOD(thole_session_give_secrets(s, text.ptr, "ann", &error));
+	BAD(THOLE_ELIMIT, thole_session_give_secrets(s, "{\"U\":\"one too many\"}", "ann", &error));
+	GOOD(thole_session_give_secrets(s, "{\"T\":null,\"U\":\"now there is room\"}", "ann",
+					&error));
+	GOOD(thole_runtime_free(rt));
+	th_buf_deinit(&text);
 }
 
 /* How many long values a session takes, whose agent has a long one of its own, or not. */
@@ -329,11 +381,11 @@ static void test_command(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_control),
-					    cmocka_unit_test(test_command),
-					    cmocka_unit_test(test_ask),
-					    cmocka_unit_test(test_secrets),
-					    cmocka_unit_test(test_secrets_fit) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_control), cmocka_unit_test(test_command),
+		cmocka_unit_test(test_ask),     cmocka_unit_test(test_secrets),
+		cmocka_unit_test(test_sources), cmocka_unit_test(test_secrets_fit)
+	};
 
 	return cmocka_run_group_tests(tests, away_from_home, NULL);
 }

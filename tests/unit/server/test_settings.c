@@ -98,6 +98,43 @@ static void put_list(struct th_buf *out, const char *name, const char *format, i
 	th_buf_add_cstr(out, "]}");
 }
 
+static void test_secret_servers(void **state)
+{
+	struct th_settings s =
+	    read_good("{\"secret_servers\":[\"https://a.example\",\"http://[::1]:8080\"]}");
+	static const char *const good[] = { "https://a.example", "https://a.example/x",
+					    "HTTPS://A.example?x", "http://[::1]:8080/" },
+				 *const bad[] = { "http://a.example/",
+						  "https://a.example:444/",
+						  "https://a.example@b.example/",
+						  "https://a.example.b/",
+						  "https://a.example\\b",
+						  "https://b.example/",
+						  "",
+						  "https://a.example#/",
+						  "http://[::1]:80801/" };
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(good); i++)
+		assert_true(th_settings_secret_server(&s, th_str_of(good[i])));
+	for (size_t i = 0; i < TH_COUNT(bad); i++)
+		assert_false(th_settings_secret_server(&s, th_str_of(bad[i])));
+	th_settings_deinit(&s);
+	s = read_good("");
+	assert_false(th_settings_secret_server(&s, TH_STR("https://a.example/")));
+	th_settings_deinit(&s);
+	read_bad(TH_STR("{\"secret_servers\":[\"https://a.example/\"]}"), "secret_servers[0]");
+	read_bad(TH_STR("{\"secret_servers\":[\"https://b@a.example\"]}"), "https://HOST");
+	read_bad(TH_STR("{\"secret_servers\":[\"a.example\"]}"), "https://HOST");
+	read_bad(TH_STR("{\"secret_servers\":[\"https://\"]}"), "https://HOST");
+	put_list(&text, "secret_servers", "\"https://h#\"", TH_SERVE_SECRET_SERVERS_MAX);
+	s = read_good(text.ptr);
+	th_settings_deinit(&s);
+	put_list(&text, "secret_servers", "\"https://h#\"", TH_SERVE_SECRET_SERVERS_MAX + 1);
+	read_bad(th_buf_str(&text), "secret_servers: at most 64");
+}
+
 static void test_edges(void **state)
 {
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
@@ -126,6 +163,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_proxies),
+		cmocka_unit_test(test_secret_servers),
 		cmocka_unit_test(test_quotas),
 		cmocka_unit_test(test_edges),
 	};
