@@ -638,6 +638,26 @@ TH_API int thole_session_message(struct thole_session *s, const char *text,
 TH_API int thole_session_resume(struct thole_session *s, struct thole_error *err);
 
 /*
+ * A goal.  goal: begins a task with it (`goal`, at most 64 KiB, is its message), and a final output
+ * counts only when the session's model judges that it is reached, as with `judge` of an agent file
+ * and in the place of that, or after `rounds` verdicts (1 to 100; 0: 10); in between the model is
+ * told what is missing.  It lasts over pauses, failures and restarts, until it is reached, no round
+ * is left, or goal_end: what is under way then goes on, and is not judged by it.  `goal` NULL: the
+ * one that was ended goes on, with the rounds that it has left.  `by` may be NULL.  EPROTO: a task
+ * is under way; there is no goal to end.  ENOENT: there is none to go on with.
+ */
+enum thole_goal {
+	THOLE_GOAL_NONE,  /* there was none, or the session is not open */
+	THOLE_GOAL_ON,    /* final outputs are judged by it */
+	THOLE_GOAL_ENDED, /* before it was reached: it can go on */
+	THOLE_GOAL_OVER   /* reached, or no round was left */
+};
+TH_API int thole_session_goal(struct thole_session *s, const char *goal, int64_t rounds,
+			      const char *by, struct thole_error *err);
+TH_API int thole_session_goal_end(struct thole_session *s, const char *by, struct thole_error *err);
+TH_API int thole_session_goal_state(const struct thole_session *s); /* enum thole_goal */
+
+/*
  * A person gives it more than its limits, in any state; then thole_session_resume lets it go on.
  * `more`: a JSON object with some of {"turns", "tokens", "cost_usd", "seconds"}, as in `limits` of
  * an agent file, each above 0.  Turns and seconds are for the task under way; tokens and cost_usd

@@ -203,6 +203,45 @@ int thole_session_act(struct thole_session *s, const char *note, const char *by,
 	return th_api_out(code, &e, err);
 }
 
+int thole_session_goal(struct thole_session *s, const char *goal, int64_t rounds, const char *by,
+		       struct thole_error *err)
+{
+	struct th_err e = { 0 };
+	int code = check_plan(s, goal, goal ? 1 : 0, TH_GOAL_MAX, by, err);
+
+	if (!code && (rounds < 0 || rounds > TH_GOAL_ROUNDS_MAX))
+		code = th_api_fail(err, TH_EUSAGE, "a goal has 1 to %d rounds", TH_GOAL_ROUNDS_MAX);
+	if (code)
+		return code;
+	code = th_api_take_over(s, &e);
+	if (!code)
+		code = th_driver_goal(s->rt->driver, s->handle, th_str_of(goal ?: ""),
+				      rounds ?: TH_GOAL_ROUNDS_DEFAULT, th_str_of(by ?: ""), &e);
+	return th_api_out(code, &e, err);
+}
+
+int thole_session_goal_end(struct thole_session *s, const char *by, struct thole_error *err)
+{
+	struct th_err e = { 0 };
+	int code = check_plan(s, NULL, 0, 0, by, err);
+
+	if (code)
+		return code;
+	return th_api_out(th_driver_goal_end(s->rt->driver, s->handle, th_str_of(by ?: ""), &e), &e,
+			  err);
+}
+
+int thole_session_goal_state(const struct thole_session *s)
+{
+	const struct th_session *fold =
+	    s && !s->opening ? th_driver_session(s->rt->driver, s->handle) : NULL;
+	const struct th_session_judge *j = fold ? fold->judge : NULL;
+
+	if (!j || !j->goal.text.len)
+		return THOLE_GOAL_NONE;
+	return j->goal.on ? THOLE_GOAL_ON : j->goal.over ? THOLE_GOAL_OVER : THOLE_GOAL_ENDED;
+}
+
 int thole_session_cancel(struct thole_session *s, enum thole_when when, struct thole_error *err)
 {
 	int code = th_api_check_open(s, err);

@@ -74,6 +74,9 @@
 #define TH_COST_USD_MAX 1000000            /* that a person gives a session at once */
 #define TH_JUDGE_ROUNDS_DEFAULT 3          /* verdicts in one task */
 #define TH_JUDGE_ROUNDS_MAX 10
+#define TH_GOAL_MAX (64 * TH_KIB) /* bytes of a goal that a session is given */
+#define TH_GOAL_ROUNDS_DEFAULT 10 /* verdicts on it */
+#define TH_GOAL_ROUNDS_MAX 100
 #define TH_JUDGE_MISSING_MAX 20               /* sentences of a verdict */
 #define TH_JUDGE_TEXT_MAX (8 * TH_KIB)        /* bytes of them, as the model is told */
 #define TH_QUARANTINE_TEXT_MAX (256 * TH_KIB) /* of a result that is read in quarantine */

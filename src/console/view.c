@@ -167,6 +167,12 @@ void th_view_event(struct th_view *v, const struct th_event *ev, struct th_buf *
 				 : TH_STR("ends"),
 			     out);
 		break;
+	case TH_EV_GOAL:
+		th_view_line(v, ev, "goal", TH_VIEW_BOLD,
+			     th_json_get_str(data, "goal").len ? th_json_get_str(data, "goal")
+							       : TH_STR("ends"),
+			     out);
+		break;
 	case TH_EV_VERDICT:
 		th_view_show_verdict(v, ev, data, out);
 		break;

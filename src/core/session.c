@@ -242,6 +242,7 @@ static handler_fn *const handlers[TH_EVENT_COUNT] = {
 	[TH_EV_STATE_CHANGED] = th_on_state_changed,
 	[TH_EV_BUDGET] = th_on_budget,
 	[TH_EV_PLAN] = th_on_plan,
+	[TH_EV_GOAL] = th_on_goal,
 	[TH_EV_VERDICT] = th_on_verdict,
 	[TH_EV_ASKED] = th_on_asked,
 	[TH_EV_SESSION_CHANGED] = th_on_session_changed,
@@ -257,7 +258,7 @@ static bool ran_out(const struct th_session *s, const struct th_arena *scratch)
 	       s->reason.no_memory || s->trip.no_memory || s->asked_ids.no_memory ||
 	       s->restated.notes.no_memory || s->restated.tasks.no_memory ||
 	       (s->control && (s->control->by.no_memory || s->control->input.no_memory)) ||
-	       (s->judge && s->judge->missing.no_memory);
+	       (s->judge && (s->judge->missing.no_memory || s->judge->goal.text.no_memory));
 }
 
 /* What is seen of it later. */

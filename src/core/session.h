@@ -192,9 +192,20 @@ struct th_session_stuck {
 /* Of an agent that has `judge`; see session_judge.c. */
 struct th_session_judge {
 	double threshold;
-	int64_t rounds;
-	bool finishes;  /* when no round is left, the answer counts as it is */
-	int64_t given;  /* verdicts in this task, or since a person let it go on */
+	struct {
+		bool judges; /* the agent file says so */
+		int64_t rounds;
+		bool finishes; /* when no round is left, the answer counts as it is */
+	} own;
+	/* What it was given to reach; while `on` that is judged, in the place of what the file
+	 * says. */
+	struct {
+		struct th_buf text; /* empty: there was none */
+		int64_t rounds, given;
+		bool on, over; /* over: it was reached, or no round was left */
+	} goal;
+	int64_t
+	    given; /* verdicts of the file's judge in this task, or since a person let it go on */
 	bool satisfied; /* with the last answer, or it counts as it is */
 	bool tells;     /* the model is told what is missing */
 	bool over;      /* no round is left */
@@ -492,6 +503,8 @@ TH_NODISCARD bool th_session_equal(const struct th_session *a, const struct th_s
 void th_session_print(const struct th_session *s, struct th_jw *w);
 
 /* Was the skill said in this session? */
+/* How many verdicts what is judged now has had; there is a judge. */
+int64_t th_judge_given(const struct th_session *s);
 bool th_session_skill_said(const struct th_session *s, struct th_str name);
 
 #endif

@@ -170,6 +170,17 @@ TH_NODISCARD enum th_code th_driver_plan(struct th_driver *d, struct th_handle h
 					 struct th_str text, struct th_str by, struct th_err *err);
 TH_NODISCARD enum th_code th_driver_act(struct th_driver *d, struct th_handle h, struct th_str note,
 					struct th_str by, struct th_err *err);
+/*
+ * A goal (GOAL): a task begins with it, and final outputs are judged by it, at most `rounds` times.
+ * `goal` empty: the one that was ended before it was reached goes on.  TH_EPROTO: a task is under
+ * way; TH_ENOENT: there is none that could go on.  The end: the run goes on and is not judged by it
+ * any more; TH_EPROTO: there is no goal.
+ */
+TH_NODISCARD enum th_code th_driver_goal(struct th_driver *d, struct th_handle h,
+					 struct th_str goal, int64_t rounds, struct th_str by,
+					 struct th_err *err);
+TH_NODISCARD enum th_code th_driver_goal_end(struct th_driver *d, struct th_handle h,
+					     struct th_str by, struct th_err *err);
 /* to: paused, stopped or running, by an operator. */
 TH_NODISCARD enum th_code th_driver_set_state(struct th_driver *d, struct th_handle h,
 					      enum th_state to, struct th_str reason,

@@ -13,6 +13,7 @@
 #include "live/log.h"
 #include "live/queue.h"
 #include "side_models/ask.h"
+#include "side_models/judge.h"
 #include "transcript/transcript.h"
 #include "turns/provider_state.h"
 #include "turns/team.h"
@@ -192,6 +193,61 @@ enum th_code th_driver_act(struct th_driver *d, struct th_handle h, struct th_st
 	if (!code)
 		th_live_pump(l);
 	return code;
+}
+
+/* What goes on with a goal is told so: it may be long ago. */
+static struct th_str goal_again(const struct th_session_judge *j, struct th_ev_goal *data)
+{
+	data->goal = th_buf_str(&j->goal.text);
+	data->rounds = j->goal.rounds;
+	data->given = TH_MIN(j->goal.given, j->goal.rounds - 1); /* there is one more to be asked */
+	return TH_STR("Go on towards the goal that was given before. Look at how things really are "
+		      "now, do what is left, and answer only when all of it is done and checked.");
+}
+
+enum th_code th_driver_goal(struct th_driver *d, struct th_handle h, struct th_str goal,
+			    int64_t rounds, struct th_str by, struct th_err *err)
+{
+	struct th_ev_goal data = { .goal = goal, .rounds = rounds, .by = by };
+	struct th_live *l = th_driver_find(d, h);
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_GOAL_MAX + TH_KIB);
+	const struct th_session_judge *j;
+	enum th_code code;
+
+	if (!l)
+		return th_fail(err, TH_ENOENT, "no such session is open");
+	j = l->fold.judge;
+	if (!goal.len && (!j || !j->goal.text.len || j->goal.on || j->goal.over))
+		return th_fail(err, TH_ENOENT, "there is no goal that was ended before its time");
+	th_buf_add(&text, goal.len ? goal : goal_again(j, &data));
+	code = th_live_history(l, err);
+	if (!code)
+		code =
+		    th_live_append_event(l, TH_EV_GOAL, TH_SOURCE_USER, 0, TH_STR(""), &data, err);
+	if (!code)
+		code = th_live_append_message(l, TH_SOURCE_USER, 0, th_buf_str(&text), err);
+	if (!code) {
+		th_live_skills_said(l, th_buf_str(&text));
+		th_live_pump(l);
+	}
+	return code;
+}
+
+enum th_code th_driver_goal_end(struct th_driver *d, struct th_handle h, struct th_str by,
+				struct th_err *err)
+{
+	const struct th_ev_goal data = { .by = by };
+	struct th_live *l = th_driver_find(d, h);
+	enum th_code code;
+
+	if (!l)
+		return th_fail(err, TH_ENOENT, "no such session is open");
+	code = th_live_append_event(l, TH_EV_GOAL, TH_SOURCE_USER, 0, TH_STR(""), &data, err);
+	if (code)
+		return code;
+	th_live_judge_free(l); /* its verdict would be of no use */
+	th_live_pump(l);
+	return TH_OK;
 }
 
 enum th_code th_driver_decide(struct th_driver *d, struct th_handle h, struct th_str call_id,

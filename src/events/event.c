@@ -42,6 +42,7 @@ TH_TABLE(ev_session_changed, "Its title, metadata, confirmations or secrets were
 TH_TABLE(ev_budget, "A limit of the session was changed.", true)
 TH_TABLE(ev_plan, "Plan mode begins, in which nothing is changed; or a person ends it.", true)
 TH_TABLE(ev_asked, "Somebody asked the model something beside the task.", true)
+TH_TABLE(ev_goal, "The session is given a goal, or it ends.", true)
 TH_TABLE(ev_verdict, "Whether the task is done, as the model judges it.", true)
 TH_TABLE(ev_error, "The run failed.", true)
 TH_TABLE(ev_final, "The agent's final output.", true)
@@ -83,6 +84,7 @@ static const struct th_table *const tables[TH_EVENT_COUNT] = {
 	[TH_EV_STATE_CHANGED] = &th_ev_state_changed_table,
 	[TH_EV_BUDGET] = &th_ev_budget_table,
 	[TH_EV_PLAN] = &th_ev_plan_table,
+	[TH_EV_GOAL] = &th_ev_goal_table,
 	[TH_EV_ASKED] = &th_ev_asked_table,
 	[TH_EV_VERDICT] = &th_ev_verdict_table,
 	[TH_EV_SESSION_CHANGED] = &th_ev_session_changed_table,

@@ -62,6 +62,7 @@
 	X(STATE_CHANGED, "state_changed", "Paused, resumed, stopped, stuck or at a limit.")      \
 	X(BUDGET, "budget", "A limit of the session was changed.")                               \
 	X(PLAN, "plan", "Plan mode begins, in which nothing is changed; or a person ends it.")   \
+	X(GOAL, "goal", "The session is given a goal, or it ends.")                              \
 	X(VERDICT, "verdict", "Whether the task is done, as the model judges it.")               \
 	X(ASKED, "asked", "Somebody asked the model something beside the task.")                 \
 	X(SESSION_CHANGED, "session_changed",                                                    \
@@ -599,6 +600,14 @@ struct th_str th_outcome_sentence(struct th_str text);
 	F(ev_plan, bool, on, "on", TH_REQ | TH_EMIT, "plan mode begins, or ends") \
 	F(ev_plan, str, by, "by", 0, "who says so")
 
+#define TH_FIELDS_ev_goal(F)                                                                    \
+	F(ev_goal, str, goal, "goal", 0,                                                        \
+	  "what is to be reached: final outputs are judged by it from here on; empty: it ends") \
+	F(ev_goal, int, rounds, "rounds", TH_NONEG,                                             \
+	  "verdicts at most; then the final output counts as it is")                            \
+	F(ev_goal, int, given, "given", TH_NONEG, "of these already, where it goes on")         \
+	F(ev_goal, str, by, "by", 0, "who says so")
+
 #define TH_FIELDS_ev_asked(F)                                            \
 	F(ev_asked, str, by, "by", 0, "who asked")                       \
 	F(ev_asked, str, question, "question", TH_REQ, "what was asked") \
@@ -664,6 +673,7 @@ TH_STRUCT(ev_input_done)
 TH_STRUCT(ev_state_changed)
 TH_STRUCT(ev_budget)
 TH_STRUCT(ev_plan)
+TH_STRUCT(ev_goal)
 TH_STRUCT(ev_asked)
 TH_STRUCT(ev_verdict)
 TH_STRUCT(ev_session_changed)
@@ -682,7 +692,7 @@ extern const struct th_table th_ev_session_created_table, th_ev_session_forked_t
     th_ev_delegation_waits_table, th_ev_delegation_finished_table, th_ev_code_table,
     th_ev_items_added_table, th_ev_items_removed_table, th_ev_condensation_table,
     th_ev_condensation_requested_table, th_ev_state_changed_table, th_ev_budget_table,
-    th_ev_plan_table, th_ev_verdict_table, th_ev_asked_table, th_ev_session_changed_table,
-    th_ev_error_table, th_ev_final_table;
+    th_ev_plan_table, th_ev_goal_table, th_ev_verdict_table, th_ev_asked_table,
+    th_ev_session_changed_table, th_ev_error_table, th_ev_final_table;
 
 #endif

@@ -24,6 +24,14 @@ struct th_openhands_call {
 	bool invalid;        /* there is no such tool, or its arguments cannot be used */
 };
 
+/* What the session was given to reach (GOAL). */
+struct th_openhands_goal {
+	struct th_str objective;
+	int64_t rounds, given;
+	bool on;
+	bool halted; /* it is told as interrupted: the run does not go on by itself */
+};
+
 struct th_openhands_writer {
 	struct th_openhands_log *log;
 	const struct th_trajectory_out *out; /* bytes of pictures come from there */
@@ -40,6 +48,7 @@ struct th_openhands_writer {
 	 * have kinds of their own.  Set by the caller before the first event. */
 	bool has_tools;
 	struct th_json_doc *tools; /* a list of those; NULL: none */
+	struct th_openhands_goal goal;
 	bool finished, failed;
 	int64_t turns_max;
 };
@@ -69,6 +78,9 @@ struct th_openhands_form {
 	void (*pause)(struct th_openhands_writer *x, struct th_jw *w);
 	void (*condense)(struct th_openhands_writer *x, const size_t *forgotten, size_t count,
 			 size_t place, struct th_str summary, struct th_jw *w);
+	/* NULL: it has none.  `verdict`: the data of a VERDICT; NULL: none is told. */
+	void (*goal)(struct th_openhands_writer *x, const char *status,
+		     const struct th_json *verdict, struct th_jw *w);
 };
 extern const struct th_openhands_form th_openhands_form_v0, th_openhands_form_v1;
 

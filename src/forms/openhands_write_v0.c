@@ -220,5 +220,5 @@ static void put_condense(struct th_openhands_writer *x, const size_t *forgotten,
 }
 
 const struct th_openhands_form th_openhands_form_v0 = {
-	put_system, put_message, put_action, put_result, put_failure, put_pause, put_condense,
+	put_system, put_message, put_action, put_result, put_failure, put_pause, put_condense, NULL,
 };

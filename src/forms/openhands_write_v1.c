@@ -249,6 +249,47 @@ static void put_condense(struct th_openhands_writer *x, const size_t *forgotten,
 	tail("Condensation", w);
 }
 
+static void put_verdict(const struct th_json *verdict, struct th_jw *w)
+{
+	struct th_json_iter it = th_json_iter(th_json_get(verdict, "missing"));
+	struct th_buf missing TH_CLEANUP(th_buf_deinit) =
+	    TH_BUF_INIT(TH_JUDGE_MISSING_MAX * (TH_JUDGE_TEXT_MAX + 1));
+
+	while (th_json_next(&it)) {
+		if (missing.len)
+			th_buf_add_char(&missing, '\n');
+		th_buf_add(&missing, th_json_str(it.val));
+	}
+	th_jw_object(w);
+	th_jw_name(w, TH_STR("score"));
+	th_jw_json(w, th_json_get(verdict, "score"));
+	th_jw_kbool(w, "complete", th_json_bool(th_json_get(verdict, "complete"), false));
+	th_jw_kstr(w, "missing", th_buf_str(&missing));
+	th_jw_object_end(w);
+}
+
+static void put_goal(struct th_openhands_writer *x, const char *status,
+		     const struct th_json *verdict, struct th_jw *w)
+{
+	head(x, "environment", w);
+	th_jw_kstr(w, "key", TH_STR("goal"));
+	th_jw_name(w, TH_STR("value"));
+	th_jw_object(w);
+	th_jw_kbool(w, "active", strcmp(status, "running") == 0);
+	th_jw_kstr(w, "status", th_str_of(status));
+	th_jw_kint(w, "iteration", x->goal.given);
+	th_jw_kint(w, "max_iterations", x->goal.rounds);
+	th_jw_kstr(w, "objective", x->goal.objective);
+	th_jw_name(w, TH_STR("verdict"));
+	if (verdict)
+		put_verdict(verdict, w);
+	else
+		th_jw_raw(w, TH_STR("null"));
+	th_jw_object_end(w);
+	tail("ConversationStateUpdateEvent", w);
+}
+
 const struct th_openhands_form th_openhands_form_v1 = {
-	put_system, put_message, put_action, put_result, put_failure, put_pause, put_condense,
+	put_system,  put_message, put_action,   put_result,
+	put_failure, put_pause,   put_condense, put_goal,
 };

@@ -139,6 +139,11 @@ void th_oh_questions_free(struct th_oh *o);
 
 void th_oh_commands_free(struct th_oh *o);
 
+/* ---- goal.c ---- */
+
+/* Where it has a goal: what is said now is something else. */
+TH_NODISCARD int th_oh_goal_end(struct th_hub *h, const char *by, struct thole_error *err);
+
 /* ---- secrets.c ---- */
 
 /* Of a request: {NAME: TEXT, StaticSecret or LookupSecret}; the session is open. */
@@ -162,6 +167,7 @@ th_access_fn th_oh_search, th_oh_batch, th_oh_runtime;                   /* info
 th_access_fn th_oh_events, th_oh_events_count, th_oh_event, th_oh_final; /* events.c */
 th_access_fn th_oh_get, th_oh_message, th_oh_post_run, th_oh_pause, th_oh_interrupt, th_oh_respond,
     th_oh_policy, th_oh_analyzer, th_oh_condense, th_oh_change, th_oh_delete; /* lead.c */
+th_access_fn th_oh_goal, th_oh_goal_stop, th_oh_goal_resume;                  /* goal.c */
 th_access_fn th_oh_fork;                                                      /* fork.c */
 th_access_fn th_oh_settings, th_oh_profiles, th_oh_profile, th_oh_no_secrets,
     th_oh_no_secret; /* settings.c */

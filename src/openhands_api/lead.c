@@ -45,7 +45,7 @@ static void say(struct th_access *a, const char *session, int status)
 		th_access_fail(a, 422, NULL, "%s", err.msg);
 	else if (said.run && !th_hub_runs(h) && !th_quota_begin(a))
 		;
-	else if (th_oh_say(h, &said, &e) != 0)
+	else if (th_oh_goal_end(h, a->user, &e) != 0 || th_oh_say(h, &said, &e) != 0)
 		th_access_error(a, &e);
 	else
 		th_access_after(a, h, 200, "message items_added", succeed_after);

@@ -45,7 +45,6 @@ static const struct {
 } missing[] = {
 	{ "/navigate", "a log goes on and never back; a fork can begin at an event" },
 	{ "/conversations/count", "conversations are listed, and not counted" },
-	{ "/goal", "goals stand in the agent file: judge (docs/AGENTS.md)" },
 	{ "/switch_", "the model of a conversation stays" },
 	{ "/load_plugin", "plugins are not loaded" },
 	{ "/sockets/bash-events", "there is no WebSocket of commands: their events are asked for" },
@@ -139,6 +138,9 @@ static const struct th_route door_routes[] = {
 	{ "POST", ONE "/interrupt", TH_SCOPE_RUN, th_oh_interrupt, SMALL, NULL, NULL, NULL },
 	{ "POST", ONE "/confirmation_policy", TH_SCOPE_APPROVE, th_oh_policy, SMALL, NULL, NULL, NULL },
 	{ "POST", ONE "/security_analyzer", TH_SCOPE_APPROVE, th_oh_analyzer, SMALL, NULL, NULL, NULL },
+	{ "POST", ONE "/goal", TH_SCOPE_RUN, th_oh_goal, 4 * SMALL, NULL, NULL, NULL },
+	{ "POST", ONE "/goal/stop", TH_SCOPE_RUN, th_oh_goal_stop, SMALL, NULL, NULL, NULL },
+	{ "POST", ONE "/goal/resume", TH_SCOPE_RUN, th_oh_goal_resume, SMALL, NULL, NULL, NULL },
 	{ "POST", ONE "/condense", TH_SCOPE_RUN, th_oh_condense, SMALL, NULL, NULL, NULL },
 	{ "POST", ONE "/ask_agent", TH_SCOPE_RUN, th_oh_ask, 4 * SMALL, NULL, NULL, NULL },
 	{ "POST", ONE "/secrets", TH_SCOPE_RUN, th_oh_secrets, BODY, NULL, NULL, NULL },

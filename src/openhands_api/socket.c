@@ -118,7 +118,7 @@ static bool say_one(struct th_oh_socket *s, const struct th_json *v)
 		th_oh_socket_tell_error(s, no.code, no.why.msg);
 	} else {
 		said.run = true;
-		if (th_oh_say(h, &said, &e) != 0)
+		if (th_oh_goal_end(h, a->user, &e) != 0 || th_oh_say(h, &said, &e) != 0)
 			th_oh_socket_tell_error(s, thole_code_name(e.code), e.text);
 		else
 			th_server_kick(a->server);

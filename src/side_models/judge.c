@@ -33,11 +33,20 @@ static const char question[] =
     "requirement, and count as met only what the results above show, not what was merely said. "
     "Answer with one JSON object and nothing else:\n";
 
+/* NULL: a model judges, as it does a goal that the session was given. */
+static const struct th_agent_critic *critic_of(const struct th_live *l)
+{
+	const struct th_agent_judge *judge = l->team_config.agent->judge;
+
+	return judge && !l->fold.judge->goal.on ? judge->critic : NULL;
+}
+
 /* As the table has it. */
 static void put_question(const struct th_live *l, struct th_buf *out)
 {
 	const struct th_agent_judge *judge = l->team_config.agent->judge;
 	const struct th_table *t = &th_judge_answer_table;
+	struct th_str goal = TH_STR("");
 
 	th_buf_add_cstr(out, question);
 	for (size_t i = 0; i < t->count; i++)
@@ -48,9 +57,12 @@ static void put_question(const struct th_live *l, struct th_buf *out)
 	th_buf_add_cstr(out, "}\n");
 	for (size_t i = 0; i < t->count; i++)
 		th_buf_printf(out, "%s: %s.\n", t->fields[i].name, t->fields[i].doc);
-	if (judge && judge->goal.len)
-		th_buf_printf(out, "The task is done when this is reached: %.*s",
-			      TH_FMT(judge->goal));
+	if (l->fold.judge->goal.on)
+		goal = th_buf_str(&l->fold.judge->goal.text);
+	else if (judge)
+		goal = judge->goal;
+	if (goal.len)
+		th_buf_printf(out, "The task is done when this is reached: %.*s", TH_FMT(goal));
 	else
 		th_buf_add_cstr(out, "The task is what the user asked for.");
 }
@@ -112,13 +124,13 @@ static void write_verdict(struct th_live *l, struct th_judging *j, const struct 
 {
 	struct th_buf usage TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_ev_verdict d = {
-		.round = l->fold.judge->given + 1,
+		.round = th_judge_given(&l->fold) + 1,
 		.complete = !failed && j->complete,
 		.score = failed ? 0 : j->score,
 		.failed = failed ? th_str_of(failed->msg) : TH_STR(""),
 		.model = l->team_config.judge ? l->team_config.judge->model : TH_STR(""),
 	};
-	const struct th_agent_critic *critic = l->team_config.agent->judge->critic;
+	const struct th_agent_critic *critic = critic_of(l);
 	struct th_jw w = th_jw(&usage);
 
 	if (critic)
@@ -235,7 +247,7 @@ static void put_content(struct th_str text, struct th_str picture, struct th_buf
 
 static void ask_critic(struct th_live *l, struct th_judging *j)
 {
-	const struct th_agent_critic *critic = l->team_config.agent->judge->critic;
+	const struct th_agent_critic *critic = critic_of(l);
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
 	struct th_buf arguments TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
 	int64_t timeout_s = critic->timeout_s ?: TH_CRITIC_SECONDS_DEFAULT;
@@ -301,7 +313,7 @@ void th_live_judge_said(struct th_live *l, struct th_ticket t, const struct th_e
 
 void th_live_judge(struct th_live *l)
 {
-	const struct th_agent_critic *critic = l->team_config.agent->judge->critic;
+	const struct th_agent_critic *critic = critic_of(l);
 	const struct th_resolved_model *other = l->team_config.judge;
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_buf content TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);

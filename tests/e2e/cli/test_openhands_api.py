@@ -375,7 +375,7 @@ class Conversations(Faces):
                 self.assertIn("detail", self.create(422, **more))
         self.assertEqual(self.create(agent={"kind": "Agent", "llm": {"model": "openai/gpt-5.4"}})["agent"]["llm"]["model"], "gpt-5.4")
         c = self.create()
-        for method, path in (("POST", "/navigate"), ("POST", "/switch_llm"), ("POST", "/goal")):
+        for method, path in (("POST", "/navigate"), ("POST", "/switch_llm")):
             self.assertEqual(self.call(method, self.path(c, path), {}).status, 501, path)
         for path in ("/api/file/create_directory", "/api/profiles/x", "/api/settings/mcp/x"):
             self.assertEqual(self.call("POST", path, {}).status, 501, path)

@@ -373,6 +373,9 @@ static void no_session(void **state)
 	BAD(THOLE_EUSAGE, thole_session_more(NULL, "{\"turns\":1}", "x", &error));
 	BAD(THOLE_EUSAGE, thole_session_plan(NULL, "x", "y", &error));
 	BAD(THOLE_EUSAGE, thole_session_act(NULL, "x", "y", &error));
+	BAD(THOLE_EUSAGE, thole_session_goal(NULL, "x", 1, "y", &error));
+	BAD(THOLE_EUSAGE, thole_session_goal_end(NULL, "y", &error));
+	assert_int_equal(thole_session_goal_state(NULL), THOLE_GOAL_NONE);
 	BAD(THOLE_EUSAGE, thole_session_cancel(NULL, THOLE_NOW, &error));
 	BAD(THOLE_EUSAGE, thole_session_approve(NULL, "c", "by", &error));
 	BAD(THOLE_EUSAGE, thole_session_answer(NULL, "c", "by", "yes", &error));
@@ -442,6 +445,14 @@ static void sessions(void **state)
 	BAD(THOLE_EUSAGE, thole_session_plan(s, NULL, NULL, &error));
 	BAD(THOLE_ELIMIT, thole_session_act(s, huge, NULL, &error));
 	BAD(THOLE_EPROTO, thole_session_act(s, NULL, NULL, &error));
+	BAD(THOLE_ELIMIT, thole_session_goal(s, huge, 1, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_session_goal(s, "", 1, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_session_goal(s, "x", -1, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_session_goal(s, "x", 101, NULL, &error));
+	BAD(THOLE_ENOENT, thole_session_goal(s, NULL, 0, NULL, &error));
+	BAD(THOLE_ELIMIT, thole_session_goal_end(s, huge, &error));
+	BAD(THOLE_EPROTO, thole_session_goal_end(s, NULL, &error));
+	assert_int_equal(thole_session_goal_state(s), THOLE_GOAL_NONE);
 	BAD(THOLE_ELIMIT, thole_session_run(s, huge, &error));
 	BAD(THOLE_ELIMIT, thole_session_approve_always(s, huge, NULL, &error));
 	BAD(THOLE_ELIMIT, thole_session_approve_always(s, NULL, huge, &error));

@@ -120,6 +120,84 @@ static void a_critic_of_a_stopped_session_is_given_up(void **unused)
 	paper_free(w);
 }
 
+/* ---- a goal that the session is given ---- */
+
+#define PLAIN "{\"name\":\"a\",\"model\":\"gpt-5.4\",\"tools\":[\"none\"]}"
+
+static void give(struct paper *w, const char *goal, int64_t rounds)
+{
+	struct th_err err = { 0 };
+
+	assert_int_equal(
+	    th_driver_goal(w->driver, w->h, th_str_of(goal), rounds, TH_STR("ann"), &err), TH_OK);
+	paper_settle(w);
+}
+
+/* Without a judge in the file; with one, that waits until the goal is over. */
+static void a_goal_is_judged(void **unused)
+{
+	const char *const agents[] = { PLAIN, JUDGED(",\"goal\":\"another one\"") };
+
+	(void)unused;
+	for (size_t i = 0; i < TH_COUNT(agents); i++) {
+		struct paper *w = begin(agents[i]);
+		struct th_err err = { 0 };
+
+		if (i == 1) {
+			answer(w, "a1", TEXT("done"));
+			answer(w, "a1", VERDICT("0.9", "true", ""));
+		} else {
+			answer(w, "a1", TEXT("done"));
+		}
+		assert_int_equal(paper_fold(w)->state, TH_STATE_FINISHED);
+		assert_int_equal(th_driver_goal(w->driver, w->h, TH_STR(""), 1, TH_STR(""), &err),
+				 TH_ENOENT);
+		give(w, "the sum is right", 2);
+		assert_int_equal(
+		    th_driver_goal(w->driver, w->h, TH_STR("other"), 1, TH_STR(""), &err),
+		    TH_EPROTO);
+		answer(w, "a1", TEXT("done"));
+		assert_true(judges(w));
+		assert_non_null(strstr(paper_request_of(w, "a1")->body, "the sum is right"));
+		answer(w, "a1", VERDICT("0.1", "false", "\\\"look again\\\""));
+		answer(w, "a1", TEXT("done"));
+		answer(w, "a1", VERDICT("0.1", "false", "\\\"look again\\\"")); /* the last round */
+		assert_int_equal(paper_fold(w)->state, TH_STATE_FINISHED);
+		assert_true(paper_fold(w)->judge->goal.over);
+		/* Only the file's counts again. */
+		assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("more"), &err), TH_OK);
+		paper_settle(w);
+		answer(w, "a1", TEXT("done"));
+		assert_int_equal(judges(w), i == 1);
+		paper_free(w);
+	}
+}
+
+/* What is under way is not judged by it any more, also while a verdict is awaited. */
+static void a_goal_is_ended(void **unused)
+{
+	struct paper *w = begin(PLAIN);
+	struct th_err err = { 0 };
+
+	(void)unused;
+	answer(w, "a1", TEXT("done"));
+	assert_int_equal(th_driver_goal_end(w->driver, w->h, TH_STR(""), &err), TH_EPROTO);
+	give(w, "the sum is right", 2);
+	answer(w, "a1", TEXT("done"));
+	assert_true(judges(w));
+	assert_int_equal(th_driver_goal_end(w->driver, w->h, TH_STR("ann"), &err), TH_OK);
+	paper_settle(w);
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FINISHED);
+	assert_int_equal(count_of(w, "a1", TH_EV_VERDICT), 0);
+	/* It goes on where it was. */
+	give(w, "", 0);
+	answer(w, "a1", TEXT("done"));
+	assert_true(judges(w));
+	answer(w, "a1", VERDICT("0.9", "true", ""));
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FINISHED);
+	paper_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -127,6 +205,8 @@ int main(void)
 		cmocka_unit_test(nothing_counts_twice),
 		cmocka_unit_test(a_critic_is_asked_once),
 		cmocka_unit_test(a_critic_of_a_stopped_session_is_given_up),
+		cmocka_unit_test(a_goal_is_judged),
+		cmocka_unit_test(a_goal_is_ended),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
