@@ -77,12 +77,19 @@ static bool says(struct th_str event, struct th_str word)
 	return false;
 }
 
+/* A kind is its class's name there, alone or with its module's before it. */
+static bool is_kind(struct th_str kind, struct th_str wanted)
+{
+	return kind.len && th_str_ends(wanted, kind) &&
+	       (wanted.len == kind.len || wanted.ptr[wanted.len - kind.len - 1] == '.');
+}
+
 /* Times have one form, without a zone, and so they are compared as texts. */
 static bool passes(const struct filter *f, struct th_str event)
 {
 	struct th_str stamp = member(event, "timestamp");
 
-	return (!f->kind.len || th_str_eq(member(event, "kind"), th_buf_str(&f->kind))) &&
+	return (!f->kind.len || is_kind(member(event, "kind"), th_buf_str(&f->kind))) &&
 	       (!f->source.len || th_str_eq(member(event, "source"), th_buf_str(&f->source))) &&
 	       (!f->from.len || th_str_cmp(stamp, th_buf_str(&f->from)) >= 0) &&
 	       (!f->before.len || th_str_cmp(stamp, th_buf_str(&f->before)) < 0) &&

@@ -149,6 +149,8 @@ class Conversations(Faces):
         self.assertEqual(self.told(c, "&sort_order=TIMESTAMP_DESC"), all_of[::-1])
         self.assertEqual(self.told(c, "&source=user"), all_of[1:2])
         self.assertEqual(self.told(c, "&kind=MessageEvent&body=TWO"), all_of[2:])
+        self.assertEqual(self.told(c, "&kind=openhands.sdk.event.llm_convertible.message.MessageEvent&body=TWO"), all_of[2:])
+        self.assertEqual(self.told(c, "&kind=NoMessageEvent"), [])
         self.assertEqual(self.told(c, "&timestamp__gte=2100-01-01T00:00:00Z"), [])
         self.assertEqual(len(self.told(c, "&timestamp__lt=2100-01-01T00:00:00")), 3)
         # As Python prints the time of an event that a client has: it comes again, and none of the same time is lost.
