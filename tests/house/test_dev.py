@@ -17,6 +17,9 @@ case $1 in
 setup) mkdir -p "$2" && : >"$2/build.ninja" ;;
 test)
 	mkdir -p "$3/meson-logs"
+	case "$3" in build) for n in $(seq ${AHEAD:+500}); do [ -e "$AHEAD" ] || sleep 0.02; done ;; esac
+	[ -z "${AHEAD-}" ] || [ -e "$AHEAD" ] || exit 1
+	[ -z "${UNUSED-}" ] || [ ! -e "$UNUSED" ] || exit 1
 	for result in $RESULTS; do
 		case "$result $*" in
 		"ALONE "*"--num-processes 1 "*) result=OK ;;
@@ -58,7 +61,7 @@ class Words(unittest.TestCase):
 
 
 class Check(unittest.TestCase):
-    def check(self, results, clients=None, **more):
+    def check(self, results, *parts, clients=None, **more):
         """`clients` is the exit status of each client, or they are not there."""
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
@@ -78,7 +81,7 @@ class Check(unittest.TestCase):
                 (tools / name).chmod(0o755)
             env = {"PATH": f"{tools}:{os.environ['PATH']}", "RESULTS": results, **more}
             done = subprocess.run(
-                ["bash", tree / "dev", "check"], env=env, capture_output=True, text=True, timeout=60, check=False
+                ["bash", tree / "dev", "check", *parts], env=env, capture_output=True, text=True, timeout=60, check=False
             )
             return done.returncode, done.stdout.strip().splitlines()
 
@@ -86,6 +89,14 @@ class Check(unittest.TestCase):
         status, lines = self.check("OK OK SKIP")
         # five suites, two builds and the analyzer's
         self.assertEqual((status, lines[-1]), (0, "13 passed, 0 failed, 5 skipped"))
+
+    def test_builds_are_made_ahead(self):
+        """gcc's tests, which here begin no sooner than another build is configured, leave time for what later parts need."""
+        status, lines = self.check("OK OK SKIP", "core", AHEAD="build-clang/build.ninja")
+        self.assertEqual((status, lines[-1]), (0, "7 passed, 0 failed, 2 skipped"))
+        self.assertEqual([line.split()[0] for line in lines[-5:-2]], ["gcc", "asan", "analyzer"])
+        status, lines = self.check("OK", "gcc", "analyzer", AHEAD="build-analyzer/build.ninja", UNUSED="build-clang")
+        self.assertEqual((status, lines[-1]), (0, "3 passed, 0 failed, 0 skipped"))
 
     def test_clients_beside_other_parts(self):
         status, lines = self.check("OK OK SKIP", clients=0)
