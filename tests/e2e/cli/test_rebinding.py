@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hostile pages in a real browser: one whose name comes to mean this machine, one of another site, one of another port."""
 
+import contextlib
 import http.server
 import json
 import os
 import queue
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -79,12 +81,25 @@ class Collector(http.server.ThreadingHTTPServer):
     def __init__(self, port=0):
         super().__init__(("127.0.0.1", port), Handler)
         self.port, self.page, self.loaded, self.reports, self.may = self.server_address[1], b"", threading.Event(), queue.Queue(), threading.Event()
+        self.connections = set()
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
+    def process_request(self, request, client_address):
+        self.connections.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request):
+        self.connections.discard(request)
+        super().shutdown_request(request)
+
     def stop(self):
+        """Nothing listens any more, and nothing answers on a connection that a browser opened to have it ready."""
         self.may.set()
         self.shutdown()
         self.server_close()
+        for connection in list(self.connections):
+            with contextlib.suppress(OSError):  # closed already
+                connection.shutdown(socket.SHUT_RDWR)
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
