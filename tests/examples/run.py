@@ -2,7 +2,7 @@
 """The programs of examples/c, built as a stranger would: against an installed library, with pkg-config alone; then run
 against a scripted model.  Under valgrind, where a run takes seconds, each program takes one way only.
 
-usage: run.py [--valgrind] BUILD_DIR EXAMPLES CC…
+usage: run.py [--valgrind[=NAME,NAME…]] BUILD_DIR EXAMPLES CC…
 """
 
 import glob
@@ -134,15 +134,16 @@ def check_sessions(x):
 
 
 def main(arguments):
-    wrapper = []
-    if arguments[0] == "--valgrind":
-        wrapper, arguments = VALGRIND, arguments[1:]
+    wrapper, names = [], ""
+    if arguments[0].startswith("--valgrind"):
+        wrapper, names, arguments = VALGRIND, arguments[0].partition("=")[2], arguments[1:]
     build, sources, *compiler = arguments
     with tempfile.TemporaryDirectory() as root:
         x = Examples(root, install(build, root), compiler, wrapper)
-        for source in sorted(glob.glob(sources + "/*.c")):
-            x.build(source)
-            globals()["check_" + os.path.basename(source)[:-2]](x)
+        wanted = names.split(",") if names else sorted(os.path.basename(path)[:-2] for path in glob.glob(sources + "/*.c"))
+        for name in wanted:
+            x.build(os.path.join(sources, name + ".c"))
+            globals()["check_" + name](x)
 
 
 if __name__ == "__main__":
