@@ -59,7 +59,7 @@ class Quotas(serving.Served):
         self.serve_http()
 
         def begin(who, **more):
-            return self.call("POST", "/api/sessions", dict({"message": "x"}, **more), who=who)
+            return self.patient_call("POST", "/api/sessions", dict({"message": "x"}, **more), who=who)
 
         self.assertEqual([begin("alice").json()["priority"], begin("bob", priority="high").json()["priority"]], ["low", "high"])
         self.assertNotIn("priority", begin("bob").json())
@@ -84,7 +84,7 @@ class Quotas(serving.Served):
         """Nothing is begun any more, nor gone on with, until midnight."""
         for path, body in (("/api/sessions", {"message": "x"}), ("/api/sessions/%s/messages" % name, {"text": "x"}), ("/api/sessions/%s/resume" % name, {}),
                            ("/v1/responses", {"model": "worker", "input": "x"})):
-            answer = self.call("POST", path, body)
+            answer = self.patient_call("POST", path, body)
             self.assertEqual((answer.status, answer.json().get("error", {}).get("code")), (429, code), (path, answer, answer.json()))
             self.assertTrue(1 <= int(answer.headers["Retry-After"]) <= 86400)
         self.assertEqual(self.call("GET", "/api/sessions/" + name).status, 200)
@@ -105,7 +105,7 @@ class Quotas(serving.Served):
         self.assertEqual(self.good_call("GET", "/api/quota")["turns_today"], {"used": 3, "limit": 3})
         self.assertGreater(self.good_call("GET", "/api/quota")["day_ends_ms"], 1000 * time.time())
         # Who waits for an answer gets one that says so; nothing is left running.
-        answer = self.call("POST", "/v1/responses", {"model": "worker", "input": "x"}, who="boss")
+        answer = self.patient_call("POST", "/v1/responses", {"model": "worker", "input": "x"}, who="boss")
         self.assertEqual((answer.status, answer.json()["status"]), (200, "cancelled"))
         # It is the store's knowledge, not this process's.
         self.end_http(signal.SIGKILL)

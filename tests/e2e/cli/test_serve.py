@@ -69,10 +69,11 @@ class Sessions(serving.Served):
 
     def test_those_that_rest_longest_go_back(self):
         """Never more than 1,024 are open that rest, however many are begun in a moment: when there is one more, the 65 that
-        rest longest go back together.  A server that has too much to do did nothing, and is asked again."""
+        rest longest go back together.  A server that has too much to do did nothing, and is asked again.  One that has
+        rested for ten seconds goes back as well: where the machine is so slow, there may be fewer, and never more."""
         self.serve_http("--store", "memory:")
         line, sent = self.connect(), {"Authorization": "Bearer " + serving.TOKENS["alice"], "Content-Type": "application/json"}
-        opened = []
+        opened, began = [], time.monotonic()
         for i in range(1040):
             for _ in range(600):
                 line.request("POST", "/api/sessions", body=b'{"id":"s%d"}' % i, headers=sent)
@@ -84,9 +85,10 @@ class Sessions(serving.Served):
             self.assertEqual(answer.status, 201, body)
             if i in (1023, 1039):
                 text = self.call("GET", "/metrics", who="boss").body.decode()
-                opened.append(int(re.search(r"^thole_sessions_open (\d+)", text, re.MULTILINE).group(1)))
+                opened.append((int(re.search(r"^thole_sessions_open (\d+)", text, re.MULTILINE).group(1)), time.monotonic() - began))
         line.close()
-        self.assertEqual(opened, [1024, 1040 - 65])
+        for (count, took_s), wanted in zip(opened, (1024, 1040 - 65), strict=True):
+            (self.assertEqual if took_s < 10 else self.assertLessEqual)(count, wanted)
         self.assertEqual(self.good_call("GET", "/api/sessions/s0")["state"], "idle")
 
     def test_one_session_from_its_beginning_to_its_end(self):
