@@ -206,6 +206,17 @@ static bool go_on_here(struct th_making *m, const struct th_stored *d, struct th
 	return say(m, h);
 }
 
+static bool has_texts(const struct th_making *m)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+	struct th_json_iter it = th_json_iter(m->items);
+
+	while (th_json_next(&it))
+		if (th_making_text(th_json_get(it.val, "content"), &text).len)
+			return true;
+	return false;
+}
+
 static bool say_texts(struct th_making *m, struct th_hub *h)
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
@@ -233,24 +244,30 @@ static void give_results(struct th_making *m, struct th_hub *h)
 					    th_making_text(th_json_get(it.val, "output"), &text));
 }
 
-/* The session waits for the client's results: they are given, and it goes on. */
+/* The session waits for the client's results: they are given, and it goes on.  One that was given
+ * back meanwhile is open first: while it is being opened it takes one message, or a resume. */
 static bool go_on_parked(struct th_making *m, const struct th_stored *d)
 {
+	const struct th_found *open =
+	    th_need_open(&m->access->needs, d->session, m->access->user, true);
 	struct thole_error err;
 	struct th_hub *h;
 	bool was_open;
 
-	if (!open_before(m, d, &h))
-		return false;
+	if (!open)
+		return th_making_pending(m);
+	if (open->err)
+		return th_making_fault_api(m, open->err);
+	h = th_hub_find(m->server, d->session);
 	was_open = h->parked_ms != 0;
 	name_it(m, d->session, d->head_seq);
 	th_response_listen(m->p, h);
 	give_results(m, h);
+	if (!was_open && thole_session_resume(h->session, &err) != 0)
+		return th_making_fault_api(m, &err);
 	if (!say_texts(m, h))
 		return false;
 	h->parked_ms = 0;
-	if (!was_open && thole_session_resume(h->session, &err) != 0)
-		return th_making_fault_api(m, &err);
 	th_server_kick(m->server);
 	return true;
 }
@@ -338,6 +355,10 @@ static bool go_on_decided(struct th_making *m, struct th_stored *d)
 		return th_making_pending(m);
 	if (look == TH_STORED_FAILED)
 		return th_making_fault_api(m, &err);
+	if (m->p->reply.status != TH_REPLY_RUNNING && has_texts(m))
+		return th_response_fault(m->fault, 409, "conflict",
+					 "it was decided elsewhere, and what came of that is over: "
+					 "say the message in a request that goes on from its end");
 	h = th_hub_find(m->server, d->session);
 	for (size_t i = 0; i < d->reply.open_count; i++)
 		if (d->reply.open[i].approval && !decide(m, h->session, &d->reply.open[i]))
@@ -347,6 +368,8 @@ static bool go_on_decided(struct th_making *m, struct th_stored *d)
 	th_response_listen(m->p, h);
 	m->p->caught_up = m->p->reply.last_seq > m->p->after;
 	give_results(m, h);
+	if (!say_texts(m, h))
+		return false;
 	h->parked_ms = 0;
 	th_server_kick(m->server);
 	return true;

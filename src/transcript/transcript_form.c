@@ -159,6 +159,44 @@ static bool has_stray_image(const struct th_json *parts)
 	return false;
 }
 
+static bool is_text_part(struct th_str type)
+{
+	return th_str_is(type, "text") || th_str_is(type, "input_text") ||
+	       th_str_is(type, "output_text");
+}
+
+/* Why no wire could give it to a model; NULL: it could. */
+static const char *content_fault(const struct th_json *content)
+{
+	struct th_json_iter it = th_json_iter(content);
+
+	if (th_json_type(content) == TH_JSON_STR)
+		return NULL;
+	if (!th_json_is_array(content))
+		return "must be a string or a list of parts";
+	while (th_json_next(&it)) {
+		if (!th_json_is_object(it.val))
+			return "has a part that is no object";
+		if (is_text_part(th_json_get_str(it.val, "type")) &&
+		    th_json_type(th_json_get(it.val, "text")) != TH_JSON_STR)
+			return "has a part whose text is no string";
+	}
+	return NULL;
+}
+
+/* Of a message its content, of a function's or a custom tool's result its output. */
+static enum th_code check_content(const struct th_json *item, size_t n, struct th_err *err)
+{
+	struct th_str type = th_json_get_str(item, "type");
+	bool result =
+	    th_str_is(type, "function_call_output") || th_str_is(type, "custom_tool_call_output");
+	const char *member = result ? "output" : "content", *why = NULL;
+
+	if (result || th_json_get_str(item, "role").len)
+		why = content_fault(th_json_get(item, member));
+	return why ? th_fail(err, TH_EPROTO, "item %zu: %s %s", n, member, why) : TH_OK;
+}
+
 enum th_code th_items_check(const struct th_json *items, struct th_err *err)
 {
 	struct th_json_iter it = th_json_iter(items);
@@ -186,6 +224,8 @@ enum th_code th_items_check(const struct th_json *items, struct th_err *err)
 				       "item %zu: an image part's blob must be the 64 digits of a "
 				       "SHA-256; other pictures are input_image",
 				       n);
+		if (check_content(it.val, n, err) != TH_OK)
+			return TH_EPROTO;
 	}
 	return TH_OK;
 }

@@ -194,6 +194,19 @@ class Responses(Face):
                            previous_response_id=one["id"])
         self.assertEqual(two["output"][-1]["content"][0]["text"], "Rain.")
 
+    def test_a_function_answered_with_more_to_say_after_the_server_was_killed(self):
+        self.begin([CALL], [{"text": "Rain, and cold."}])
+        one = self.respond(input="Weather in Oslo?", tools=[WEATHER])
+        call = [i for i in one["output"] if i["type"] == "function_call"][0]
+        self.end_http(9)
+        self.serve_http("--agents", self.folder / "agents", "--workspaces", self.work)
+        two = self.respond(input=[{"type": "function_call_output", "call_id": call["call_id"], "output": "rain"}, {"role": "user", "content": "Is it cold?"},
+                                  {"role": "user", "content": "Say it."}], tools=[WEATHER], previous_response_id=one["id"])
+        self.assertEqual(two["output"][-1]["content"][0]["text"], "Rain, and cold.")
+        said = json.dumps(self.sent()["input"])
+        self.assertLess(said.index("rain"), said.index("Is it cold?"))
+        self.assertLess(said.index("Is it cold?"), said.index("Say it."))
+
     def test_the_whole_conversation_in_each_request(self):
         self.begin([{"text": "Not asked."}], [{"text": "It rains."}])
         answer = self.respond(tools=[WEATHER], input=[
@@ -319,6 +332,25 @@ class Responses(Face):
                           for who in ("alice", "boss")], ["default", "priority"])
         self.assertEqual(self.respond(model="default", input="x", stop=["x"], tool_choice={"type": "function", "name": "none"})["status"], "completed")
 
+    def test_contents_that_are_none(self):
+        """What no model could be given is refused, and is no session's end."""
+        self.begin([{"text": "Yes."}])
+        made = self.good_call("POST", "/v1/conversations", {"items": [{"role": "user", "content": "x"}]})
+        there = "/v1/conversations/" + made["id"]
+        for content in ([[]], [True], [None], ["x"], [{"type": "input_text", "text": -1}], [{"type": "text"}], [{"type": "output_text", "text": None}], 5, {}, True):
+            with self.subTest(content=content):
+                item = {"role": "user", "content": content}
+                self.respond(status=400, input=[item])
+                self.respond(status=400, input=[{"type": "function_call", "call_id": "c", "name": "get_weather", "arguments": "{}"},
+                                                {"type": "function_call_output", "call_id": "c", "output": content}])
+                self.good_call("POST", there + "/items", {"items": [item]}, status=400)
+                self.good_call("POST", "/v1/conversations", {"items": [item]}, status=400)
+                for path in ("/v1/chat/completions", "/v1/messages"):
+                    answer = self.call("POST", path, {"model": "gpt-5.4", "max_tokens": 100, "messages": [item]})
+                    self.assertIn(answer.status, (200, 400), answer)  # what they read as an empty text is one
+        self.assertEqual(len(self.good_call("GET", there + "/items")["data"]), 1)
+        self.assertEqual(self.respond(input="Well?", conversation=made["id"])["status"], "completed")
+
     def test_queries(self):
         """What a path does not know in them is passed over; a value that a known one cannot have is not."""
         self.begin([{"text": "One."}], [{"text": "Two."}], [{"text": "Three."}])
@@ -407,6 +439,15 @@ class Responses(Face):
         four = self.respond(model="worker", input=[word], previous_response_id=three["id"])
         self.assertEqual((four["output"][0]["status"], four["output"][-1]["content"][0]["text"]), ("failed", "Not then."))
         self.assertIn("Not now.", four["output"][0]["error"])
+
+    def test_a_person_decides_and_says_more(self):
+        agent = ("worker", "name: worker\ntools: [shell]\napprove: [shell]\n")
+        self.begin([shell("echo made > made")], [{"text": "Made, and blue."}], agents=[agent])
+        one = self.respond(model="worker", input="Make it.")
+        word = {"type": "mcp_approval_response", "approval_request_id": one["output"][-1]["id"], "approve": True}
+        two = self.respond(model="worker", input=[word, {"role": "user", "content": "And paint it blue."}], previous_response_id=one["id"])
+        self.assertEqual(two["output"][-1]["content"][0]["text"], "Made, and blue.")
+        self.assertIn("And paint it blue.", json.dumps(self.sent()["input"]))
 
     def test_references_to_items(self):
         self.begin([{"text": "Not asked."}], [{"text": "Again."}])

@@ -69,6 +69,13 @@ static void test_answers(void **state)
 		  "input_items: item 0 must be an object with a role or a type" },
 		{ "{\"input_history\":[{\"role\":\"user\"}]}",
 		  "input_history: item 0 has no content" },
+		{ "{\"input_history\":[{\"role\":\"user\",\"content\":5}]}",
+		  "input_history: item 0: content must be a string or a list of parts" },
+		{ "{\"input_history\":[{\"role\":\"user\",\"content\":[[]]}]}",
+		  "input_history: item 0: content has a part that is no object" },
+		{ "{\"new_items\":[{\"type\":\"function_call_output\",\"call_id\":\"c\","
+		  "\"output\":[{\"type\":\"input_text\",\"text\":5}]}]}",
+		  "new_items: item 0: output has a part whose text is no string" },
 	};
 	struct th_transcript transcript;
 	struct th_json_doc *doc;
