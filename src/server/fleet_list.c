@@ -39,6 +39,7 @@ static int on_line(void *ctx, const char *line, size_t len)
 
 static void on_done(void *ctx, int code, const struct thole_error *why)
 {
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = { 0 };
 	struct list *l = ctx;
 	struct th_access *a = l->access;
 	struct thole_error err;
@@ -57,10 +58,13 @@ static void on_done(void *ctx, int code, const struct thole_error *why)
 		}
 	}
 	th_buf_add_cstr(&l->json, "]}");
+	json = l->json;
+	l->json = (struct th_buf){ 0 };
+	list_free(l);
 	if (code)
 		th_access_error(a, why);
 	else
-		th_access_json(a, 200, &l->json);
+		th_access_json(a, 200, &json);
 }
 
 void th_api_fleet(struct th_access *a)

@@ -373,6 +373,7 @@ class Ends(serving.Served):
         text = self.call("GET", "/metrics", who="boss").body.decode()
         self.assertIn("thole_requests_total 3\n", text)
         self.assertIn('thole_answers_total{status="4xx"} 1\n', text)
+        self.assertEqual(self.good_call("GET", "/api/fleet", who="boss"), {"nodes": [], "slow": []})
 
 
 if __name__ == "__main__":
