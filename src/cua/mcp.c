@@ -159,7 +159,7 @@ static void answered(void *to, struct th_str json)
 
 static void on_peer_gone(struct th_mcp *m)
 {
-	th_cua_forget(m->access->server->cua, m);
+	th_cua_forget(m->needs.server->cua, m); /* its access is gone */
 }
 
 static void fail(struct th_mcp *m, const char *text)

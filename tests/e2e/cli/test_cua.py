@@ -519,6 +519,20 @@ class Cua(serving.Served):
         self.assertIn("find_element", listed)
         self.not_elsewhere(session)
 
+    def test_callers_that_leave_meanwhile(self):
+        """What they asked for goes on, and so does the server."""
+        self.serve_cua()
+        wait = {"command": "echo x >> begun; until test -e go; do sleep 0.02; done"}
+        for count, (path, body) in enumerate((("/cmd", {"command": "run_command", "params": wait}),
+                                              ("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                                                        "params": {"name": "computer_run_command", "arguments": wait}})), 1):
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=house.SECONDS)
+            connection.request("POST", path, body=json.dumps(body), headers={"X-API-Key": TOKEN})
+            self.wait_for(lambda: words(self.home / "begun").count(b"x") == count)
+            connection.close()
+        self.assertTrue(self.do("run_command", command="touch go")["success"])
+        self.assertTrue(self.do("get_screen_size")["success"])
+
     def not_elsewhere(self, session):
         """Its sessions are not those of the server's own /mcp, and end here."""
         ask = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
