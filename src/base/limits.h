@@ -658,6 +658,7 @@
 #define TH_MCP_COMPUTERS_MAX 16              /* desktops of users, of one server */
 #define TH_MCP_COMPUTER_MS 600000            /* one that nobody uses is given up then */
 #define TH_MCP_WATCHES_MAX 64                /* resources that one client listens to */
+#define TH_RPC_ID_MAX 1024                   /* bytes of an id or a progress token of JSON-RPC */
 #define TH_MCP_STATE_MS 86400000             /* what a client keeps for a tool holds so long */
 #define TH_SERVE_SOCKET_MS 3600000           /* of a WebSocket with responses */
 #define TH_SERVE_PAIRS_MAX 16                /* of a response's or a conversation's metadata */

@@ -120,6 +120,8 @@ static void handle(struct th_mcp *m)
 	token = th_json_get(meta, "progressToken");
 	if (token)
 		m->progress = th_json_text(token, &m->memory);
+	if (m->progress.len > TH_RPC_ID_MAX) /* it is told nothing, which is allowed */
+		m->progress = none;
 	m->modern = th_str_is(version, TH_MCP_MODERN) ||
 		    th_json_get_str(meta, TH_MCP_META "protocolVersion").len > 0;
 	if (!(m->modern ? check_modern(m) : check_legacy(m)))
@@ -171,6 +173,17 @@ static void take_note(struct th_access *a, struct th_mcp_session *s, const struc
 		(void)th_mcp_answered(s, v);
 }
 
+static_assert(TH_RPC_ID_MAX == 1024, "the sentence says so");
+
+/* Not even its id is known. */
+static void refuse(struct th_access *a, int code, const char *why)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
+
+	th_rpc_print_error(none, code, th_str_of(why), none, &json);
+	th_access_json(a, 400, &json);
+}
+
 static void take_message(struct th_access *a, const struct th_mcp_kit *kit,
 			 struct th_mcp_session *session, struct th_json_doc *doc)
 {
@@ -181,6 +194,11 @@ static void take_message(struct th_access *a, const struct th_mcp_kit *kit,
 	if (th_str_is(th_json_get_str(v, "jsonrpc"), "2.0") &&
 	    (!is_id(id) || !th_json_get_str(v, "method").len)) {
 		take_note(a, session, v);
+		th_json_free(doc);
+		return;
+	}
+	if (id.len > TH_RPC_ID_MAX) { /* each answer and notice would say it again */
+		refuse(a, TH_MCP_REQUEST, "an id has at most 1024 bytes");
 		th_json_free(doc);
 		return;
 	}
@@ -228,10 +246,7 @@ static void post(struct th_access *a, const struct th_mcp_kit *kit, struct th_mc
 		return;
 	}
 	if (th_json_parse(th_http_body(a->request), &doc, &err) != TH_OK) {
-		struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
-
-		th_rpc_print_error(none, TH_MCP_PARSE, th_str_of(err.msg), none, &json);
-		th_access_json(a, 400, &json);
+		refuse(a, TH_MCP_PARSE, err.msg);
 		return;
 	}
 	take_message(a, kit, session, doc);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "mcp_protocol/mcp.h"
 
 static const struct th_str none;
@@ -237,7 +238,7 @@ void th_mcp_no_resource(struct th_mcp *m, struct th_str uri)
 	struct th_jw w = th_jw(&data);
 
 	th_jw_object(&w);
-	th_jw_kstr(&w, "uri", uri);
+	th_jw_kstr(&w, "uri", th_utf8_cut(uri, TH_PATH_LEN_MAX));
 	th_jw_object_end(&w);
 	th_mcp_fault(m, 200, m->modern ? TH_MCP_PARAMS : -32002, th_buf_str(&data),
 		     "there is no such resource");

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/jsonrpc.h"
 
+#include "base/limits.h"
+
 static bool is_string(struct th_str raw)
 {
 	return raw.len >= 2 && raw.ptr[0] == '"';
@@ -8,8 +10,9 @@ static bool is_string(struct th_str raw)
 
 static bool is_id(struct th_str raw)
 {
-	return is_string(raw) ||
-	       (raw.len && (raw.ptr[0] == '-' || (raw.ptr[0] >= '0' && raw.ptr[0] <= '9')));
+	return raw.len <= TH_RPC_ID_MAX &&
+	       (is_string(raw) ||
+		(raw.len && (raw.ptr[0] == '-' || (raw.ptr[0] >= '0' && raw.ptr[0] <= '9'))));
 }
 
 static bool is_structured(struct th_str raw)

@@ -28,7 +28,7 @@ enum th_rpc_kind {
 /* Raw JSON, borrowed of the message; absent: it has none. */
 struct th_rpc {
 	enum th_rpc_kind kind;
-	struct th_str id;     /* a string or a number */
+	struct th_str id;     /* a string or a number, of at most TH_RPC_ID_MAX bytes */
 	struct th_str method; /* the inside of the string */
 	struct th_str params; /* an object or a list */
 	struct th_str value;  /* of a result, or the error */

@@ -320,6 +320,11 @@ class Mcp(serving.Served):
         self.assertEqual(self.call("POST", "/mcp", {}, headers={"Accept": "application/json"}).status, 406)
         self.assertEqual(self.call("GET", "/mcp").status, 405)
         self.assertEqual(self.ask("ping")["result"], {})
+        for more in (0, 1):
+            answer = self.call("POST", "/mcp", {"jsonrpc": "2.0", "id": "x" * (1022 + more), "method": "ping"}, headers=BOTH)
+            self.assertEqual((answer.status, answer.json().get("id")), (400, None) if more else (200, "x" * 1022), answer)
+        self.assertEqual(self.ask("resources/read", {"uri": "x" * 100000})["error"]["code"], -32002)
+        self.assertEqual(self.ask("tools/call", {"name": "list_agents", "_meta": {"progressToken": "x" * 100000}})["result"]["isError"], False)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit.h"
 
+#include <stdio.h>
+
+#include "base/limits.h"
 #include "wire/jsonrpc.h"
 
 static struct th_rpc read_it(const char *text)
@@ -51,6 +54,23 @@ static void test_kinds(void **state)
 	}
 }
 
+static void test_an_id_at_its_limit(void **state)
+{
+	char text[2 * TH_RPC_ID_MAX];
+
+	(void)state;
+	for (int more = 0; more < 2; more++) {
+		struct th_rpc r;
+
+		snprintf(text, sizeof(text),
+			 "{\"jsonrpc\":\"2.0\",\"id\":\"%0*d\",\"method\":\"a\"}",
+			 TH_RPC_ID_MAX - 2 + more, 0);
+		r = read_it(text);
+		assert_int_equal(r.kind, more ? TH_RPC_WRONG : TH_RPC_REQUEST);
+		assert_int_equal(r.id.len, more ? 0 : TH_RPC_ID_MAX);
+	}
+}
+
 static void test_members(void **state)
 {
 	struct th_rpc r =
@@ -86,6 +106,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_an_id_at_its_limit),
+		cmocka_unit_test(test_an_id_at_its_limit),
 		cmocka_unit_test(test_members),
 		cmocka_unit_test(test_print),
 	};
