@@ -1270,12 +1270,13 @@ TH_API bool thole_screen_pointer(const struct thole_screen *screen, int *ret_x, 
  */
 
 /*
- * A private desktop for the program itself: no model, no session and no log.  `name`, 1 to 128
- * bytes: whoever opens that name again in this store finds it as it was left.  `options`: names and
- * values in turn, ended by NULL.
+ * A private desktop, or a browser, for the program itself: no model, no session and no log. `name`,
+ * 1 to 128 bytes: whoever opens that name again in this store finds it as it was left.  `options`:
+ * names and values in turn, ended by NULL.
  *
  *     folder    absolute path; its commands begin there and may write there; must be given
  *     size      "1280x800"
+ *     tool      "browser": a Chromium without a window, on which that tool works
  *     net       "none" (the default) or "host"
  *
  * It starts with the first call.  *ret is the runtime's, and ends with it.
@@ -1289,8 +1290,9 @@ TH_API void thole_computer_free(struct thole_computer *c);
 
 /*
  * One call of it: "computer" with {"actions": [...], "screenshot": true, "format", "quality",
- * "tree", "whole"}, the actions as docs/EMBEDDING.md has them, or "shell" with {"command"}, run by
- * /bin/sh on the desktop.  timeout_ms: of a command; 0: an hour.  Several may be under way.
+ * "tree", "whole"}, the actions as docs/EMBEDDING.md has them; "shell" with {"command"}, run by
+ * /bin/sh beside it; or of a browser "browser", with what docs/BROWSER.md says of the tool.
+ * timeout_ms: of a command; 0: an hour.  Several may be under way.
  *
  * `fn` comes once: `status` is "done", "failed", "not_started", "unknown" or "refused"; `output`
  * and `evidence` are JSON (evidence may be NULL); `bytes`: the picture, or all that the command

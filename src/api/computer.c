@@ -7,6 +7,7 @@
 #include "actions/action.h"
 #include "api/api.h"
 #include "api/computer.h"
+#include "computers/computers.h"
 #include "core/session.h"
 #include "io/clock.h"
 
@@ -129,6 +130,17 @@ static int read_size(const char *text, struct th_size *ret, struct thole_error *
 	return TH_OK;
 }
 
+/* The first kind that it works on; NULL: there is none. */
+static const struct th_computer_kind *with_tool(const char *tool)
+{
+	size_t i = 0;
+
+	while (th_computer_kinds[i] &&
+	       !(th_computer_kinds[i]->tool && strcmp(th_computer_kinds[i]->tool, tool) == 0))
+		i++;
+	return th_computer_kinds[i];
+}
+
 static int read_options(const char *const *options, struct th_executor_options *o,
 			struct thole_error *err)
 {
@@ -143,14 +155,17 @@ static int read_options(const char *const *options, struct th_executor_options *
 			o->workspace = th_str_of(options[1]);
 		else if (strcmp(*options, "size") == 0)
 			code = read_size(options[1], &o->size, err);
+		else if (strcmp(*options, "tool") == 0 && with_tool(options[1]))
+			o->computer = th_str_of(with_tool(options[1])->name);
 		else if (strcmp(*options, "net") == 0 &&
 			 (strcmp(options[1], "host") == 0 || strcmp(options[1], "none") == 0))
 			o->net_host = strcmp(options[1], "host") == 0;
 		else
-			return th_api_fail(err, TH_EUSAGE,
-					   "a computer's options are folder, size and net (host or "
-					   "none), not \"%.64s\"",
-					   *options);
+			return th_api_fail(
+			    err, TH_EUSAGE,
+			    "a computer's options are folder, size, tool (one that works "
+			    "on it) and net (host or none), not \"%.64s\"",
+			    *options);
 	}
 	if (!code && (!o->workspace.len || o->workspace.ptr[0] != '/'))
 		return th_api_fail(err, TH_EUSAGE, "folder must be given, an absolute path");
@@ -181,7 +196,10 @@ int thole_computer_new(struct thole_runtime *rt, const char *name, const char *c
 	if (made)
 		return th_api_out(made, &e, err);
 	c = th_alloc(sizeof(*c));
-	*c = (struct thole_computer){ .rt = rt, .client = client, .next = rt->computers };
+	*c = (struct thole_computer){ .rt = rt,
+				      .client = client,
+				      .tool = th_computer_find(o.computer)->tool,
+				      .next = rt->computers };
 	if (c->next)
 		c->next->prev = c;
 	rt->computers = c;
@@ -248,8 +266,11 @@ int thole_computer_call(struct thole_computer *c, const char *tool, const char *
 
 	if (!code)
 		code = th_api_text(tool, "the tool", 1, TH_NAME_NEAR_MAX, err);
-	if (!code && strcmp(tool, "computer") != 0 && strcmp(tool, "shell") != 0)
-		code = th_api_fail(err, TH_EUSAGE, "the tools are computer and shell");
+	if (!code && strcmp(tool, "computer") != 0 && strcmp(tool, "shell") != 0 &&
+	    !(c->tool && strcmp(tool, c->tool) == 0))
+		code = th_api_fail(err, TH_EUSAGE,
+				   "the tools are computer, shell, and the one that "
+				   "the computer was made for");
 	if (!code)
 		code = th_api_text(arguments, "arguments", 2, TH_COMPUTER_ACTIONS_SIZE_MAX, err);
 	if (!code && (th_json_parse(th_str_of(arguments), &doc, NULL) ||

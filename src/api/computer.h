@@ -16,6 +16,7 @@ struct thole_computer {
 	struct thole_runtime *rt;
 	struct th_executor_client *client;
 	struct th_size size;
+	const char *tool; /* that works on it, beside computer and shell; NULL: none */
 	struct computer_call *calls;
 	size_t count;
 	struct thole_terminal *terminals;

@@ -21,7 +21,7 @@
 
 struct serve_options {
 	struct th_common common;
-	struct th_str listen, agents, tokens, cert, key, workspaces, models, sandbox, cua,
+	struct th_str listen, agents, tokens, cert, key, workspaces, models, sandbox, cua, cua_net,
 	    openhands;
 	bool quiet, cua_open;
 	int64_t drain_s;
@@ -45,6 +45,8 @@ static const struct th_option serve_options[] = {
 	  "a desktop for clients of Cua's computer-server: 127.0.0.1:8000 (docs/CUA.md)", NULL },
 	{ "cua-open", 0, NULL, TH_OPTION_FLAG, AT(cua_open),
 	  "that desktop without a token, for every program of this machine", NULL },
+	{ "cua-net", 0, "none|host", TH_OPTION_TEXT, AT(cua_net),
+	  "network of that desktop and of its browser: none (default), or host", "host none" },
 	{ "openhands", 0, "ADDRESS", TH_OPTION_TEXT, AT(openhands),
 	  "conversations for clients of OpenHands' agent-server: 127.0.0.1:8010 "
 	  "(docs/OPENHANDS.md)",
@@ -319,6 +321,7 @@ static enum th_code start(struct process *p, struct th_err *err)
 		.workspaces = o->workspaces,
 		.cua = o->cua,
 		.cua_open = o->cua_open,
+		.cua_net_host = th_str_is(o->cua_net, "host"),
 		.openhands = o->openhands,
 		.no_sandbox = o->sandbox.len > 0,
 		.journal = o->quiet ? -1 : STDERR_FILENO,
@@ -408,6 +411,10 @@ static int run_serve(const struct th_command *self, int argc, char **argv)
 		return th_cli_die(2, "--tls-cert and --tls-key go together");
 	if (o.cua_open && !o.cua.len)
 		return th_cli_die(2, "--cua-open goes with --cua");
+	if (o.cua_net.len && !o.cua.len)
+		return th_cli_die(2, "--cua-net goes with --cua");
+	if (o.cua_net.len && !th_str_is(o.cua_net, "host") && !th_str_is(o.cua_net, "none"))
+		return th_cli_die(2, "--cua-net is none or host");
 	if (o.drain_s > DRAIN_S_MAX)
 		return th_cli_die(2, "--drain-s is at most %d", DRAIN_S_MAX);
 	if (o.sandbox.len && !th_str_is(o.sandbox, "off"))

@@ -38,6 +38,7 @@ static void on_called(void *ctx, const char *status, const char *output, const c
 		known = NULL;
 	e = known ? th_json_root(known) : NULL;
 	job->evidence = e;
+	job->output = doc ? th_json_root(doc) : NULL;
 	why = th_json_get(e, "error");
 	if (th_json_bool(th_json_get(e, "timed_out"), false))
 		job->then(job, th_buf_str(&said), -1, TH_STR(""));
@@ -55,11 +56,16 @@ static void on_called(void *ctx, const char *status, const char *output, const c
 void th_cua_call(struct th_cua_job *job, const char *tool, struct th_str arguments,
 		 int64_t timeout_ms, th_cua_then *then)
 {
+	th_cua_call_of(job, job->cua->computer, tool, arguments, timeout_ms, then);
+}
+
+void th_cua_call_of(struct th_cua_job *job, struct thole_computer *of, const char *tool,
+		    struct th_str arguments, int64_t timeout_ms, th_cua_then *then)
+{
 	struct thole_error e;
 
 	job->then = then;
-	if (thole_computer_call(job->cua->computer, tool, arguments.ptr, timeout_ms, on_called, job,
-				&e) != 0)
+	if (thole_computer_call(of, tool, arguments.ptr, timeout_ms, on_called, job, &e) != 0)
 		th_cua_fail(job, "%s", e.text);
 	else
 		th_server_kick(job->cua->server);

@@ -120,7 +120,7 @@ static void post_cmd(struct th_cua *c, struct th_access *a)
 	int status;
 
 	a->gone = request_gone;
-	if (!th_cua_begin(c, th_http_body(a->request), answered, a, &status, &why)) {
+	if (!th_cua_begin(c, c->rows, th_http_body(a->request), answered, a, &status, &why)) {
 		a->gone = NULL;
 		th_cua_detail(a, status, "%s", why.msg);
 	}
@@ -156,13 +156,6 @@ static void post_responses(struct th_cua *c, struct th_access *a)
 		th_cua_detail(a, 501, "ComputerAgent not available");
 }
 
-static void not_supported(struct th_cua *c, struct th_access *a)
-{
-	(void)c;
-	th_cua_detail(a, 501, "%.*s is not supported by this server",
-		      TH_FMT(th_http_path(a->request)));
-}
-
 static const struct {
 	const char *method, *path;
 	bool token;
@@ -180,7 +173,7 @@ static const struct {
 	{ "POST", "/pty/{pid}/resize", true, TH_SERVE_SMALL_MAX, th_cua_pty_resize },
 	{ "GET", "/pty/{pid}/stream", true, 0, th_cua_pty_stream },
 	{ "GET", "/pty/{pid}/ws", true, 0, th_cua_pty_socket },
-	{ "POST", "/playwright_exec", true, TH_SERVE_SMALL_MAX, not_supported },
+	{ "POST", "/playwright_exec", true, TH_SERVE_JSON_MAX, th_cua_playwright },
 	{ "POST", "/responses", true, TH_SERVE_JSON_MAX, post_responses },
 	{ "POST", "/mcp", true, TH_SERVE_JSON_MAX, th_cua_mcp_serve },
 	{ "GET", "/mcp", true, 0, th_cua_mcp_serve },
@@ -278,7 +271,7 @@ static enum th_code begin(struct th_server *s, struct th_err *err)
 					.on_request = on_request,
 					.on_end = on_end };
 	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_PATH_LEN_MAX);
-	const char *options[] = { "folder", NULL, NULL };
+	const char *options[] = { "folder", NULL, "net", NULL, NULL };
 	struct thole_error e;
 	struct th_cua *c;
 	enum th_code code;
@@ -303,6 +296,7 @@ static enum th_code begin(struct th_server *s, struct th_err *err)
 			       "--cua listens on this machine alone, such as 127.0.0.1:8000");
 	th_buf_add(&path, s->o.cua_folder);
 	options[1] = path.ptr;
+	options[3] = s->o.cua_net_host ? "host" : "none";
 	if (thole_computer_new(s->rt, "cua", options, &c->computer, &e) != 0)
 		return th_fail(err, (enum th_code)e.code, "%s", e.text);
 	return TH_OK;
@@ -340,6 +334,7 @@ static void end(struct th_server *s)
 		return;
 	th_cua_ptys_free(c);
 	thole_computer_free(c->computer);
+	thole_computer_free(c->browser);
 	th_cua_sockets_free(c);
 	th_cua_jobs_free(c);
 	th_http_server_free(c->http);

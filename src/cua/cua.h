@@ -41,8 +41,9 @@ extern const char *const th_cua_results[][2];
 struct th_cua_job {
 	struct th_cua_job *prev, *next;
 	struct th_cua *cua;
-	th_cua_answered_fn *answered;   /* NULL: nobody waits any more */
-	const struct th_json *evidence; /* of the call that was answered; good in `then` alone */
+	th_cua_answered_fn *answered; /* NULL: nobody waits any more */
+	/* Of the call that was answered; good in `then` alone. */
+	const struct th_json *evidence, *output;
 	void *to;
 	struct th_json_doc *doc;
 	struct th_cua_command command;
@@ -62,7 +63,8 @@ struct th_cua {
 	struct th_listen *listen;
 	struct th_http_server *http;
 	struct thole_computer *computer;
-	bool open; /* without a token */
+	struct thole_computer *browser; /* playwright.c; NULL: nobody has asked for it */
+	bool open;                      /* without a token */
 	const struct th_cua_row *rows;
 	const char *const (*aliases)[2];
 	struct th_cua_job *jobs;
@@ -80,10 +82,10 @@ struct th_cua {
 TH_PRINTF(3, 4)
 void th_cua_detail(struct th_access *a, int status, const char *fmt, ...);
 
-/* Begins a command; `answered` comes once, also from inside this.  False: *ret_status and *ret_why
- * say why not, and there is no job. */
-bool th_cua_begin(struct th_cua *c, struct th_str message, th_cua_answered_fn *answered, void *to,
-		  int *ret_status, struct th_err *ret_why);
+/* Begins a command of `rows`; `answered` comes once, also from inside this.  False: *ret_status and
+ * *ret_why say why not (ENOENT: there is none of that name), and there is no job. */
+bool th_cua_begin(struct th_cua *c, const struct th_cua_row *rows, struct th_str message,
+		  th_cua_answered_fn *answered, void *to, int *ret_status, struct th_err *ret_why);
 void th_cua_forget(struct th_cua *c, const void *to); /* whoever that is does not wait any more */
 void th_cua_jobs_free(struct th_cua *c);
 /* {"success":true and `members`: what stands between the braces of a JSON object, or nothing. */
@@ -109,6 +111,10 @@ th_cua_route_fn th_cua_pty_create, th_cua_pty_get, th_cua_pty_delete, th_cua_pty
 void th_cua_ptys_finish(struct th_cua *c); /* ends their programs, and who follows is told */
 void th_cua_ptys_free(struct th_cua *c);
 
+/* ---- playwright.c ---- */
+
+void th_cua_playwright(struct th_cua *c, struct th_access *a);
+
 /* ---- mcp.c ---- */
 
 struct th_cua_mcp *th_cua_mcp_new(void);
@@ -120,6 +126,9 @@ void th_cua_mcp_serve(struct th_cua *c, struct th_access *a);
 /* `arguments`: of thole_computer_call.  timeout_ms 0: the longest. */
 void th_cua_call(struct th_cua_job *job, const char *tool, struct th_str arguments,
 		 int64_t timeout_ms, th_cua_then *then);
+/* The same of another computer than the desktop. */
+void th_cua_call_of(struct th_cua_job *job, struct thole_computer *of, const char *tool,
+		    struct th_str arguments, int64_t timeout_ms, th_cua_then *then);
 /* A list of actions. */
 void th_cua_act(struct th_cua_job *job, struct th_str actions, th_cua_then *then);
 /* A script of ours, with $p being `path`, its "~" read as the home folder. */

@@ -87,19 +87,20 @@ void th_cua_fail(struct th_cua_job *job, const char *fmt, ...)
 	th_cua_answer(job, th_buf_str(&json));
 }
 
-static const struct th_cua_row *row_of(const struct th_cua *c, struct th_str name)
+static const struct th_cua_row *row_of(const struct th_cua *c, const struct th_cua_row *rows,
+				       struct th_str name)
 {
-	for (size_t i = 0; c->aliases[i][0]; i++)
+	for (size_t i = 0; rows == c->rows && c->aliases[i][0]; i++)
 		if (th_str_is(name, c->aliases[i][0]))
 			name = th_str_of(c->aliases[i][1]);
-	for (const struct th_cua_row *row = c->rows; row->name; row++)
+	for (const struct th_cua_row *row = rows; row->name; row++)
 		if (th_str_is(name, row->name))
 			return row;
 	return NULL;
 }
 
-bool th_cua_begin(struct th_cua *c, struct th_str message, th_cua_answered_fn *answered, void *to,
-		  int *ret_status, struct th_err *ret_why)
+bool th_cua_begin(struct th_cua *c, const struct th_cua_row *rows, struct th_str message,
+		  th_cua_answered_fn *answered, void *to, int *ret_status, struct th_err *ret_why)
 {
 	struct th_cua_job *job;
 	struct th_json_doc *doc = NULL;
@@ -108,8 +109,8 @@ bool th_cua_begin(struct th_cua *c, struct th_str message, th_cua_answered_fn *a
 	enum th_code code = th_cua_parse(message, &doc, &command, ret_why);
 
 	*ret_status = 400;
-	if (!code && !(row = row_of(c, command.name)))
-		code = th_fail(ret_why, TH_EPROTO, "Unknown command: %.*s",
+	if (!code && !(row = row_of(c, rows, command.name)))
+		code = th_fail(ret_why, TH_ENOENT, "Unknown command: %.*s",
 			       TH_FMT(th_utf8_cut(command.name, 100)));
 	if (!code && c->job_count == TH_SERVE_CUA_JOBS_MAX) {
 		*ret_status = 429;

@@ -174,6 +174,7 @@ static void call(struct th_mcp *m, const void *arguments)
 {
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_SERVE_JSON_MAX);
 	struct th_jw w = th_jw(&json);
+	struct th_cua *c = m->access->server->cua;
 	const struct row *row = row_of(m);
 	struct th_err why = { 0 };
 	int status;
@@ -189,7 +190,7 @@ static void call(struct th_mcp *m, const void *arguments)
 	put_arguments(m, row->change, &w);
 	th_jw_object_end(&w);
 	m->gone = on_peer_gone;
-	if (th_cua_begin(m->access->server->cua, th_buf_str(&json), answered, m, &status, &why))
+	if (th_cua_begin(c, c->rows, th_buf_str(&json), answered, m, &status, &why))
 		return;
 	m->gone = NULL;
 	fail(m, why.msg);

@@ -158,7 +158,7 @@ static void take(struct th_cua_socket *s, struct th_str message)
 	s->busy = true;
 	s->flat = c.flat;
 	s->result = result_of(c.name);
-	if (!th_cua_begin(s->cua, message, answered, s, &status, &err)) {
+	if (!th_cua_begin(s->cua, s->cua->rows, message, answered, s, &status, &err)) {
 		s->busy = false;
 		say_error(s, err.msg);
 	}

@@ -35,6 +35,7 @@ struct th_server_options {
 	struct th_str cua;         /* where Cua's face listens; empty: nowhere */
 	struct th_str cua_folder;  /* absolute: where its commands begin */
 	bool cua_open;             /* without a token */
+	bool cua_net_host;         /* its computers have the machine's network */
 	struct th_str openhands;   /* where OpenHands' face listens; empty: nowhere */
 	bool no_sandbox;           /* of the commands of its sessions */
 	int journal;               /* descriptor that gets a JSON line per request; -1: none */

@@ -3,12 +3,15 @@
 
 import base64
 import http.client
+import http.server
 import json
 import os
 import pathlib
 import select
 import shutil
 import signal
+import struct
+import threading
 import time
 import unittest
 
@@ -290,7 +293,7 @@ class Cua(serving.Served):
             answer = self.request("POST", "/cmd", body, X_API_Key=TOKEN)
             self.assertEqual((answer.status, list(answer.json())), (400, ["detail"]))
             self.assertTrue(answer.json()["detail"].startswith(detail), answer)
-        for method, path, status in (("GET", "/cmd", 405), ("GET", "/api/sessions", 404), ("GET", "/", 404), ("POST", "/playwright_exec", 501), ("PUT", "/mcp", 405), ("GET", "/pty", 405)):
+        for method, path, status in (("GET", "/cmd", 405), ("GET", "/api/sessions", 404), ("GET", "/", 404), ("PUT", "/mcp", 405), ("GET", "/pty", 405)):
             self.assertEqual(self.request(method, path, X_API_Key=TOKEN).status, status, path)
         for body, status, detail in (("{", 400, "Invalid JSON body: "), ("{}", 400, "'model' and 'input' are required"),
                                      ('{"model":"m","input":"x"}', 501, "ComputerAgent not available")):
@@ -532,6 +535,52 @@ class Cua(serving.Served):
             connection.close()
         self.assertTrue(self.do("run_command", command="touch go")["success"])
         self.assertTrue(self.do("get_screen_size")["success"])
+
+    def browse(self, command, /, **params):
+        answer = self.request("POST", "/playwright_exec", json.dumps({"command": command, "params": params}), X_API_Key=TOKEN)
+        self.assertEqual((answer.status, answer.headers["Content-Type"]), (200, "application/json"), answer)
+        return answer.json()
+
+    @unittest.skipUnless(any(os.path.exists(p) for p in ("/usr/lib/chromium/chromium", "/usr/bin/chromium")), "no Chromium is installed")
+    def test_a_browser(self):
+        """A page of this machine, over its network."""
+        class Page(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html")
+                self.end_headers()
+                self.wfile.write(b"<body style='margin:0;height:5000px'><input autofocus style='width:300px;height:100px;display:block'>"
+                                 b"<button style='width:300px;height:100px' onclick='location.href=document.querySelector(\"input\").value+\"-\"+scrollY'>go</button>")
+
+            def log_message(self, *args):
+                pass
+        pages = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
+        threading.Thread(target=pages.serve_forever, daemon=True).start()
+        self.addCleanup(pages.server_close)
+        self.addCleanup(pages.shutdown)
+        here = "http://127.0.0.1:%d" % pages.server_address[1]
+        self.serve_cua("--cua-net", "host")
+        self.assertEqual(self.browse("visit_url", url=here + "/one"), {"success": True, "url": here + "/one"})
+        for command, params in (("click", {"x": 20, "y": 20}), ("type", {"text": "two"}), ("click", {"x": 20.0, "y": 150, "button": "left"})):
+            self.assertEqual(self.browse(command, **params), {"success": True}, command)
+        self.wait_for(lambda: self.browse("get_current_url") == {"success": True, "url": here + "/two-0"})
+        self.assertEqual(self.browse("go_back"), {"success": True, "url": here + "/one"})
+        self.assertEqual(self.browse("go_forward"), {"success": True, "url": here + "/two-0"})
+        self.assertEqual(self.browse("scroll", delta_x=0, delta_y=300), {"success": True})
+        self.assertEqual(self.browse("scroll"), {"success": True})
+        picture = base64.b64decode(self.browse("screenshot")["screenshot"])
+        self.assertEqual((picture[:6], picture[16:24]), (PNG, struct.pack(">II", 1024, 768)))
+
+    def test_a_browser_that_is_asked_wrongly(self):
+        self.serve_cua()
+        for command, params, error in (("visit_url", {}, "url parameter is required"), ("visit_url", {"url": 5}, "url parameter is required"),
+                                       ("web_search", {}, "query parameter is required"), ("click", {"x": 1}, "x and y parameters are required"),
+                                       ("type", {"text": None}, "text parameter is required"), ("close", {}, "Unknown command: close")):
+            self.assertEqual(self.browse(command, **params), {"success": False, "error": error})
+        for body in ("", "{", "[]", "{}", '{"command": 5}'):
+            answer = self.request("POST", "/playwright_exec", body, X_API_Key=TOKEN)
+            self.assertEqual((answer.status, list(answer.json())), (400, ["detail"]), (body, answer))
+        self.assertEqual(self.request("POST", "/playwright_exec", '{"command": "screenshot"}').status, 401)
 
     def not_elsewhere(self, session):
         """Its sessions are not those of the server's own /mcp, and end here."""

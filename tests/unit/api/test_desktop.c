@@ -43,6 +43,7 @@ static void test_wrong_words(void **state)
 		{ "folder", "/tmp", "size", "0x5", NULL },
 		{ "folder", "/tmp", "size", "many", NULL },
 		{ "folder", "/tmp", "net", "some", NULL },
+		{ "folder", "/tmp", "tool", "edit", NULL },
 		{ "folder", "/tmp", "colour", "red", NULL },
 	};
 	const char *const good[] = { "folder", "/tmp", "size", "640x480", "net", "none", NULL };
@@ -64,6 +65,7 @@ static void test_wrong_words(void **state)
 	BAD(THOLE_EUSAGE, thole_computer_call(NULL, "shell", "{}", 0, on_called, NULL, &error));
 	BAD(THOLE_EUSAGE, thole_computer_call(c, NULL, "{}", 0, on_called, NULL, &error));
 	BAD(THOLE_EUSAGE, thole_computer_call(c, "edit", "{}", 0, on_called, NULL, &error));
+	BAD(THOLE_EUSAGE, thole_computer_call(c, "browser", "{}", 0, on_called, NULL, &error));
 	BAD(THOLE_ELIMIT, thole_computer_call(c, too_long, "{}", 0, on_called, NULL, &error));
 	BAD(THOLE_EUSAGE, thole_computer_call(c, "shell", NULL, 0, on_called, NULL, &error));
 	BAD(THOLE_EUSAGE, thole_computer_call(c, "shell", "[]", 0, on_called, NULL, &error));
