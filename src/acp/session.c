@@ -267,8 +267,11 @@ void th_acp_close(struct acp *a, const struct th_rpc *m, const struct th_json *p
 
 	if (!s)
 		return;
-	if (s->prompt && !s->closing &&
-	    thole_session_cancel(s->session, THOLE_NOW, &ignored) == 0) {
+	if (s->closing) {
+		th_acp_error(a, m->id, TH_RPC_EREQUEST, "it is being closed");
+		return;
+	}
+	if (s->prompt && thole_session_cancel(s->session, THOLE_NOW, &ignored) == 0) {
 		s->closing = copy(m->id); /* it rests first: th_acp_note */
 		return;
 	}

@@ -339,6 +339,8 @@ class Acp(house.House):
         number = editor.begin("session/prompt", sessionId=name, prompt=[{"type": "text", "text": "go"}])
         editor.wait(number, until=lambda u: u.get("status") == "in_progress")
         closing = editor.begin("session/close", sessionId=name)
+        again = editor.begin("session/close", sessionId=name)
+        self.assertEqual(editor.wait(again)["error"]["code"], -32600)
         self.assertEqual(editor.wait(number)["result"], {"stopReason": "cancelled"})
         self.assertEqual(editor.wait(closing)["result"], {})
         self.assertIn("stopped", self.good("sessions").out)
