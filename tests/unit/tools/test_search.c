@@ -4,6 +4,19 @@
 
 #include <sys/time.h>
 
+/* The clock as the tool reads it: after the first look it is so much later. */
+static uint64_t later_ms;
+static int looks = -1; /* -1: the real one */
+
+uint64_t __real_th_clock_ms(void);
+uint64_t __wrap_th_clock_ms(void);
+uint64_t __wrap_th_clock_ms(void)
+{
+	if (looks < 0)
+		return __real_th_clock_ms();
+	return 1000 + (looks++ ? later_ms : 0);
+}
+
 static void tree(void)
 {
 	static const char *const folders[] = { "src", "src/deep", "build", "docs", ".hid", ".git" };
@@ -175,6 +188,44 @@ static void large_trees(void **state)
 	th_buf_deinit(&path);
 }
 
+/* One large file without a byte on the disk, under many names. */
+static void looks_at_so_many_bytes(void **state)
+{
+	const int most = (int)(TH_SEARCH_BYTES_MAX / TH_SEARCH_FILE_MAX);
+	char name[16], says[64];
+
+	(void)state;
+	put("0", "");
+	assert_int_equal(truncate(in_workspace("0"), TH_SEARCH_FILE_MAX), 0);
+	int folder = open(in_workspace("."), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 1; i <= most; i++) {
+		if (i == most - 1)
+			assert_string_equal(tool("search", "{\"pattern\":\"x\"}"),
+					    "[0 matching lines]");
+		snprintf(name, sizeof(name), "%d", i);
+		assert_int_equal(linkat(folder, "0", folder, name, 0), 0);
+	}
+	snprintf(says, sizeof(says), "\n[%d files were looked at, and there are more]", most);
+	assert_true(has(tool("search", "{\"pattern\":\"x\"}"), says));
+	th_fd_close(&folder);
+}
+
+static void ends_in_time(void **state)
+{
+	(void)state;
+	tree();
+	for (int more = 0; more < 2; more++) {
+		later_ms = TH_SEARCH_MS_MAX + (uint64_t)more;
+		looks = 0;
+		tool("search", "{\"pattern\":\"needle\\\\(\"}");
+		looks = -1;
+		assert_true(
+		    has(run.text.ptr, more ? "[ended after 20 s, its time limit: not all was "
+					     "looked at]"
+					   : "[2 matching lines in 2 files]"));
+	}
+}
+
 /* Bytes that are no UTF-8 and control characters do not stop it, and do not reach the model. */
 static void shows_clean_text(void **state)
 {
@@ -189,8 +240,9 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, job_setup, job_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(finds_lines), TEST(lists_files_newest_first), TEST(refuses),
-		TEST(is_bounded),  TEST(shows_clean_text),         TEST(large_trees),
+		TEST(finds_lines),  TEST(lists_files_newest_first), TEST(refuses),
+		TEST(is_bounded),   TEST(shows_clean_text),         TEST(large_trees),
+		TEST(ends_in_time), TEST(looks_at_so_many_bytes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
