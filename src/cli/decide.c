@@ -5,13 +5,13 @@
  */
 #include <signal.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "admin/edit.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/holder.h"
 #include "console/view.h"
 #include "driver/driver.h"
 #include "exec_client/client.h"
@@ -166,7 +166,7 @@ static int run_decide(const struct th_command *self, int argc, char **argv, enum
 			code = th_edit_open_waiting(&e, store, row.session_id, TH_CALL_ASKED,
 						    call_id, &err);
 		if (code != TH_OK)
-			return th_cli_fail(&err);
+			return th_holder_fail(&err);
 		code = decide(&e, &o, call_id, approve, &out, &err);
 		th_edit_close(&e);
 	} while (code == TH_OK && o.all && !call_id.len &&
@@ -332,7 +332,7 @@ static int run_settle(const struct th_command *self, int argc, char **argv)
 		code =
 		    th_edit_open_waiting(&e, store, row.session_id, TH_CALL_PARKED, call_id, &err);
 	if (code != TH_OK)
-		return th_cli_fail(&err);
+		return th_holder_fail(&err);
 	code = settle(&e, &o, call_id, status, &out, &err);
 	th_edit_close(&e);
 	if (code == TH_OK)
@@ -370,48 +370,17 @@ static const struct th_option cancel_options[] = {
 	TH_OPTIONS_END,
 };
 
-/* Is it a thole, this very program?  A number may long mean another process. */
-static bool is_thole(pid_t pid)
-{
-	char path[64];
-	struct stat ours, theirs;
-
-	(void)snprintf(path, sizeof(path), "/proc/%ld/exe", (long)pid);
-	return stat("/proc/self/exe", &ours) == 0 && stat(path, &theirs) == 0 &&
-	       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
-}
-
-/* The owner that a refused lease names, "process 12 on host a …", when it is on this machine; or 0.
- */
-static pid_t owner_of(const struct th_err *busy)
-{
-	struct th_str msg = th_str_of(busy->msg), rest, there;
-	ptrdiff_t at = th_str_find(msg, TH_STR("process "));
-	char host[65] = "";
-	int64_t pid;
-
-	if (at < 0 || gethostname(host, sizeof(host) - 1) != 0)
-		return 0;
-	rest = th_str_sub(msg, (size_t)at + strlen("process "), msg.len);
-	if (!th_str_i64(th_str_split(&rest, ' '), &pid) || pid < 2 || pid > INT32_MAX)
-		return 0;
-	if (!th_str_is(th_str_split(&rest, ' '), "on") ||
-	    !th_str_is(th_str_split(&rest, ' '), "host"))
-		return 0;
-	there = th_str_split(&rest, ' ');
-	there = th_str_split(&there, ',');
-	return th_str_is(there, host) && is_thole((pid_t)pid) ? (pid_t)pid : 0;
-}
-
-/* Opens the session; a runtime that has it is asked to pause and end first. */
+/* Opens the session; a runtime that has it is asked to pause and end first, unless it is a server:
+ * that would take the sessions of others down with it. */
 static enum th_code open_by_force(struct th_edit *e, struct th_store *store, struct th_str id,
 				  struct th_err *err)
 {
 	uint64_t until = th_clock_ms() + OWNER_WAIT_MS;
 	enum th_code code = th_edit_open(e, store, store, id, err);
-	pid_t pid = code == TH_EBUSY ? owner_of(err) : 0;
+	bool server = false;
+	pid_t pid = code == TH_EBUSY ? th_holder_of(err, &server) : 0;
 
-	if (!pid || kill(pid, SIGTERM) != 0)
+	if (!pid || server || kill(pid, SIGTERM) != 0)
 		return code;
 	while (code == TH_EBUSY && th_clock_ms() < until) {
 		usleep(OWNER_POLL_US);
@@ -499,7 +468,7 @@ static int run_cancel(const struct th_command *self, int argc, char **argv)
 	if (code == TH_OK)
 		code = open_by_force(&e, store, row.session_id, &err);
 	if (code != TH_OK)
-		return th_cli_fail(&err);
+		return th_holder_fail(&err);
 	if (e.session.state != TH_STATE_STOPPED &&
 	    !th_state_allows(e.session.state, TH_STATE_STOPPED))
 		code = th_fail(&err, TH_ENOENT, "session %.*s is %s; there is nothing to cancel",
@@ -520,12 +489,14 @@ const struct th_command th_command_cancel = {
 	.name = "cancel",
 	.operands = "NAME",
 	.summary = "stop what a session does, its desktop and commands too",
-	.text = "A runtime that works on the session is told to let go of it first. The log stays; "
-		"a new message\n"
-		"(thole run -s NAME) would begin a new task in it, and thole resume go on with the "
-		"old one.\n\n"
-		"Examples:\n"
-		"  thole cancel report\n",
+	.text =
+	    "A thole run that works on the session is told to let go of it first; a thole serve "
+	    "that has it is not: ask it, with --server. The log stays; "
+	    "a new message\n"
+	    "(thole run -s NAME) would begin a new task in it, and thole resume go on with the "
+	    "old one.\n\n"
+	    "Examples:\n"
+	    "  thole cancel report\n",
 	.options = cancel_options,
 	.words = "SESSION",
 	.run = run_cancel,

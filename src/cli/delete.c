@@ -4,6 +4,7 @@
 #include "admin/usage.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/holder.h"
 #include "exec_client/client.h"
 #include "remote/remote.h"
 
@@ -54,7 +55,7 @@ static int delete_here(struct th_store *store, const struct th_common *o, struct
 		code =
 		    th_prefix(&err, clear_up(store, o, gone, &err), "the session is deleted, but");
 	th_family_free(gone);
-	return code ? th_cli_fail(&err) : 0;
+	return code ? th_holder_fail(&err) : 0;
 }
 
 static int run_delete(const struct th_command *self, int argc, char **argv)

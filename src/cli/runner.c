@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/holder.h"
 #include "console/show.h"
 #include "exec_client/client.h"
 #include "io/clock.h"
@@ -293,7 +294,7 @@ static int finish(struct runner *r, const struct th_start *start, struct th_job_
 	else if (r->job->agent && r->err.code != TH_EEXIST && r->err.code != TH_EBUSY)
 		end_begun(start, r->job->config->store);
 	if (r->err.code)
-		return th_cli_fail(&r->err);
+		return th_holder_fail(&r->err);
 	if (!s)
 		return r->interrupted ? th_cli_die(130, "interrupted before anything was begun")
 				      : 1;

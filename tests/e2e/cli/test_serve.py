@@ -211,6 +211,24 @@ class Sessions(serving.Served):
                 self.assertEqual(answer.headers["Allow"], "GET, POST" if status == 405 else None)
 
 
+class Held(serving.Served):
+    """A session that a server has, and commands beside it on the same machine and log."""
+
+    def test_no_command_ends_the_server(self):
+        (self.folder / "agents").mkdir()
+        (self.folder / "agents" / "asks.yaml").write_text("name: asks\ntools: [ask]\n")
+        self.serve([{"function_call": {"name": "ask", "arguments": {"question": "Which?"}}}])
+        self.serve_http("--agents", self.folder / "agents")
+        self.good_call("POST", "/api/sessions", {"id": "w", "agent": "asks", "message": "Ask."}, status=201)
+        self.wait_for(lambda: self.good_call("GET", "/api/sessions/w")["state"] == "waiting")
+        for words in (["cancel", "w"], ["approve", "w"], ["resume", "w"], ["run", "-s", "w", "more"], ["delete", "w"]):
+            self.bad(1, "held by another runtime: process %d" % self.server.pid, *words)
+            self.bad(1, "that is %s serve: the same command with --server URL reaches it" % house.THOLE, *words)
+        self.assertEqual(self.good_call("GET", "/api/sessions/w")["state"], "waiting")
+        self.env["THOLE_TOKEN"] = serving.TOKENS["alice"]
+        self.assertIn("w is stopped", self.good("cancel", "w", "--server", "http://127.0.0.1:%d" % self.port).out)
+
+
 class Doors(serving.Served):
     """Who may come in: tokens, files of them, users."""
 
