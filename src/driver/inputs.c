@@ -188,6 +188,8 @@ enum th_code th_driver_act(struct th_driver *d, struct th_handle h, struct th_st
 	if (note.len)
 		th_buf_printf(&text, " %.*s", TH_FMT(note));
 	code = th_live_history(l, err);
+	if (!code && !l->fold.plan)
+		code = th_fail(err, TH_EPROTO, "the session is not in plan mode");
 	if (!code)
 		code = plan_mode(l, false, by, th_buf_str(&text), err);
 	if (!code)

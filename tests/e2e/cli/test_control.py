@@ -111,7 +111,7 @@ class Plan(Control):
         self.assertEqual([p["on"] for p in plans], [True, False])
         self.assertTrue(all(p["by"] for p in plans))
         self.assertIn("and be quick", json.dumps(self.of("n", "message")))
-        self.bad(1, "not plan mode", "resume", "n", "--act")
+        self.bad(1, "thole: the session is not in plan mode", "resume", "n", "--act")
 
 
 class Judge(Control):
