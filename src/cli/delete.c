@@ -167,7 +167,10 @@ static void counts_line(struct th_buf *out, struct th_str key, const struct th_u
 	number_cell(out, c->tokens_in);
 	number_cell(out, c->tokens_cached);
 	number_cell(out, c->tokens_out);
-	th_cli_cost(&text, c->cost_nano);
+	if (!c->cost_nano && c->tokens_in + c->tokens_out > 0) /* nobody said a price */
+		th_buf_add_cstr(&text, "not known");
+	else
+		th_cli_cost(&text, c->cost_nano);
 	cell(out, &text, 12);
 	th_buf_add_char(out, '\n');
 }

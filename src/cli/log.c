@@ -225,7 +225,11 @@ static int print_found(struct th_store *store, const struct th_session_row *row,
 		code = written(&p, &err);
 	th_buf_deinit(&x.text);
 	th_buf_deinit(&p.out);
-	return code == TH_OK ? 0 : th_cli_fail(&err);
+	if (code != TH_OK)
+		return th_cli_fail(&err);
+	return !o->json && !th_search_count(&x.search, &x.found)
+		   ? th_cli_die(0, "no event of session %.*s fits", TH_FMT(row->session_id))
+		   : 0;
 }
 
 /* ---- pictures as files ---- */

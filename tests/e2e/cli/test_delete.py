@@ -53,7 +53,7 @@ class Delete(house.House):
         self.assertEqual([d["tokens_in"] for d in after], [d["tokens_in"] for d in before])
         self.assertEqual([u["session_id"] for u in self.used("--by", "session")], ["two"])
         self.assertIn("made\n", (self.work / "made").read_text())
-        self.assertIn("local", self.good("usage", "--by", "user").out)
+        self.assertRegex(self.good("usage", "--by", "user").out, "local .* not known\n")
         self.bad(2, "a day, such as", "usage", "--from", "yesterday")
         self.bad(2, "takes one session", "delete", "a", "b")
         # The name is free, and its executor knows nothing of who had it.
