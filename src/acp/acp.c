@@ -227,6 +227,7 @@ static int run_with(struct acp *a)
 		return th_cli_die(th_code_exit((enum th_code)err.code), "%s", err.text);
 	}
 	thole_agent_free(agent);
+	th_cli_for_programs("an editor", "docs/ACP.md");
 	status = run_loop(a);
 	while (a->sessions)
 		th_acp_session_free(a->sessions);

@@ -423,6 +423,7 @@ static int run_mcp(const struct th_command *self, int argc, char **argv)
 	b = th_alloc(sizeof(*b));
 	*b = (struct bridge){ .place = &place };
 	th_buf_init(&b->in, TH_SERVE_JSON_MAX);
+	th_cli_for_programs("an MCP host", "docs/MCP.md");
 	status = bridge_run(b);
 	th_buf_deinit(&b->in);
 	free(b);

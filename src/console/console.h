@@ -39,7 +39,9 @@ bool th_cli_write(int fd, struct th_str text);
 /* To standard output; returns `exit_code`, or 1 with a sentence when it could not be written. */
 int th_cli_print(const struct th_buf *text, int exit_code);
 
-bool th_cli_terminal(int fd);  /* a terminal, for people */
+bool th_cli_terminal(int fd); /* a terminal, for people */
+/* Of a command that reads the messages of a program: said where a person began it by hand. */
+void th_cli_for_programs(const char *program, const char *page);
 bool th_cli_colour(int fd);    /* one that takes colours; NO_COLOR and TERM=dumb say no */
 size_t th_cli_columns(int fd); /* of the terminal; 0: none, or not known */
 

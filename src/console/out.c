@@ -120,6 +120,15 @@ void th_cli_time(struct th_buf *out, int64_t ms)
 			      (long long)(s / 60 % 60));
 }
 
+void th_cli_for_programs(const char *program, const char *page)
+{
+	if (th_cli_terminal(STDIN_FILENO))
+		(void)th_cli_die(0,
+				 "waits for the messages of %s, which begins it by itself (%s); "
+				 "Ctrl-C ends it",
+				 program, page);
+}
+
 void th_cli_cost(struct th_buf *out, int64_t nano)
 {
 	th_buf_printf(out, nano < 1000000000 ? "$%.4f" : "$%.2f", (double)nano / 1e9);

@@ -3,8 +3,10 @@
 
 import json
 import os
+import pty
 import re
 import shutil
+import signal
 import socket
 import subprocess
 
@@ -89,6 +91,19 @@ class Options(house.House):
                                        cwd=self.work, timeout=house.SECONDS)
             self.assertEqual((args, ended.returncode, ended.stderr),
                              (args, code, text + ("; session new is idle\n" if code == 130 else "\n")))
+
+    def test_by_hand(self):
+        """What programs begin says to a person at a terminal that it waits for one."""
+        self.env["THOLE_TOKEN"] = "x"
+        for words, who in ((["acp", "-m", "chat:x", "--approve", "all"], "an editor"), (["mcp", "--server", "http://127.0.0.1:9"], "an MCP host")):
+            main, side = pty.openpty()
+            process = self.start(*words, stdin=side, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+            self.assertIn("thole: waits for the messages of " + who, process.stderr.readline().decode())
+            process.send_signal(signal.SIGINT)
+            process.wait(house.SECONDS)
+            process.stderr.close()
+            os.close(side)
+            os.close(main)
 
     def test_completions(self):
         for shell, check in (("bash", ["bash", "-n"]), ("zsh", ["zsh", "-n"]), ("fish", ["fish", "-n"])):
