@@ -76,7 +76,7 @@ const plain = {
   session_created: (d) => ({ type: 'begin', agent: d.agent?.name, model: d.model, title: 'The session begins' }),
   session_forked: (d) => ({ type: 'begin', title: 'A fork begins', parent: d.parent, parentSeq: d.seq }),
   message: (d) => ({ type: 'message', role: d.role, name: d.name, ...content(d.content) }),
-  guardrail: (d) => ({ type: 'guardrail', bad: d.tripped === true, title: `Guardrail ${d.name} ${d.tripped ? 'stopped' : 'looked at'} ${String(d.stage).replace(/_/g, ' ')}`, ...cut(d.message ?? '') }),
+  guardrail: (d) => ({ type: 'guardrail', bad: d.tripped === true || Boolean(d.info?.failed), title: `Guardrail ${d.name} ${d.tripped ? 'stopped' : d.info?.failed ? 'failed at' : 'looked at'} ${String(d.stage).replace(/_/g, ' ')}`, ...cut(d.message ?? d.info?.failed ?? '') }),
   handoff: (d) => ({ type: 'handoff', title: `${d.from} hands over to ${d.to}`, ...cut(d.arguments ? JSON.stringify(d.arguments) : '') }),
   code: (d) => ({ type: 'note', bad: Boolean(d.failed), title: `${d.name} answered (${String(d.use).replace(/_/g, ' ')})`, ...cut(d.failed ?? '') }),
   items_added: (d) => ({ type: 'note', title: `${d.items?.length ?? 0} items were put into its history` }),

@@ -97,22 +97,27 @@ void th_view_show_guardrail(struct th_view *v, const struct th_event *ev,
 			    const struct th_json *data, struct th_buf *out)
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_str failed = th_json_get_str(th_json_get(data, "info"), "failed");
 	struct th_ev_guardrail d;
 
 	if (th_table_parse(&th_ev_guardrail_table, data, &v->scratch, &d, NULL) != TH_OK)
 		return;
+	if (d.tripped || d.message.len || d.again || d.arguments.len)
+		failed = TH_STR(""); /* what came of it is said */
 	th_buf_printf(&text, "%.*s (%.*s) ", TH_FMT(d.name), TH_FMT(d.stage));
 	th_buf_add_cstr(&text, d.tripped         ? "stops the run"
 			       : d.message.len   ? "has the model told instead"
 			       : d.again         ? "sends the agent back"
 			       : d.arguments.len ? "changes the arguments"
+			       : failed.len      ? "failed, and all goes on: "
 						 : "passed");
+	th_buf_add(&text, failed);
 	if (d.message.len)
 		th_buf_printf(&text, ": %.*s", TH_FMT(d.message));
 	th_view_line(v, ev, "guardrail",
-		     d.tripped                                     ? TH_VIEW_RED
-		     : d.message.len || d.again || d.arguments.len ? TH_VIEW_YELLOW
-								   : TH_VIEW_DIM,
+		     d.tripped                                                   ? TH_VIEW_RED
+		     : d.message.len || d.again || d.arguments.len || failed.len ? TH_VIEW_YELLOW
+										 : TH_VIEW_DIM,
 		     th_buf_str(&text), out);
 }
 

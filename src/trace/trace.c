@@ -321,9 +321,10 @@ static void on_guardrail(struct th_trace *t, const struct th_event *ev, const st
 	if (!s)
 		return;
 	s->failed = th_json_bool(th_json_get(d, "tripped"), false);
-	s->status = s->failed                           ? TH_STR("tripped")
-		    : th_json_get_str(d, "message").len ? TH_STR("replaced")
-							: TH_STR("passed");
+	s->status = s->failed                                               ? TH_STR("tripped")
+		    : th_json_get_str(d, "message").len                     ? TH_STR("replaced")
+		    : th_json_get_str(th_json_get(d, "info"), "failed").len ? TH_STR("failed")
+									    : TH_STR("passed");
 	finish(t, &index, ev);
 }
 

@@ -147,6 +147,8 @@ class Hooks(house.House):
         self.assertIn("137", why[1])  # the sandbox says it as a shell does
         self.assertIn("time limit", why[2])
         self.assertIn("no JSON", why[3])
+        self.assertEqual(self.good("log", "one").out.count("failed, and all goes on: "), 4)
+        self.assertRegex(self.good("log", "one", "--trace").out, r"guardrail pre_tool_use 1 .* failed\n")
         for i, hook in enumerate(broken):
             self.standin.end()
             (self.work / "made.txt").unlink(missing_ok=True)

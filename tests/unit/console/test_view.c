@@ -146,6 +146,17 @@ static void test_words_for_every_event(void **state TH_UNUSED)
 	assert_string_equal(
 	    shown(TH_EV_GUARDRAIL, 0, "{\"name\":\"g\",\"stage\":\"input\",\"tripped\":false}"),
 	    "   0:00  guardrail  g (input) passed\n");
+	assert_string_equal(
+	    shown(TH_EV_GUARDRAIL, 0,
+		  "{\"name\":\"h 1\",\"stage\":\"tool_input\",\"tripped\":false,"
+		  "\"info\":{\"failed\":\"no JSON\"}}"),
+	    "   0:00  guardrail  h 1 (tool_input) failed, and all goes on: no JSON\n");
+	assert_string_equal(
+	    shown(TH_EV_GUARDRAIL, 0,
+		  "{\"name\":\"h 1\",\"stage\":\"tool_input\",\"tripped\":false,"
+		  "\"message\":\"h 1 failed: no JSON\",\"info\":{\"failed\":\"no JSON\"}}"),
+	    "   0:00  guardrail  h 1 (tool_input) has the model told instead: h 1 failed: no "
+	    "JSON\n");
 	assert_string_equal(shown(TH_EV_GUARDRAIL, 0,
 				  "{\"name\":\"g\",\"stage\":\"output\",\"tripped\":true,"
 				  "\"message\":\"too long\"}"),
