@@ -93,8 +93,9 @@ def log_keeps_the_turn(case):
         items = (case["model_turns"][made - 1] if 0 < made <= len(case["model_turns"]) else {}).get("output", [])
         if not p.get("error") or "session_items" not in p or not items or p["error"]["class"] in TRIPS:
             continue
-        if "llm_end" not in "".join(p["hooks"]) or p["hooks"][-1].startswith("llm_start") or any(
-                i.get("call_id") == items[-1].get("call_id") for i in p["session_items"] if i.get("call_id")):
+        ids = {i["call_id"] for i in items if i.get("call_id")}
+        if "llm_end" not in "".join(p["hooks"]) or p["hooks"][-1].startswith("llm_start") or (
+                ids and ids <= {i.get("call_id") for i in p["session_items"]}):
             continue
         hit = True
         kept = copy.deepcopy(items) + [told(case, p, c) for c in items if c["type"].endswith(("_call", "_request"))]
@@ -146,7 +147,9 @@ def told(case, phase, call):
         return {"type": call["type"] + "_output", "call_id": call["call_id"], **own[call["type"]]}
     if call["type"] == "mcp_approval_request":
         return {"type": "mcp_approval_response", "approval_request_id": call["id"], "approve": False, "reason": error_of(phase)}
-    if not tool or tool.get("enabled") is False:
+    if call in goes_of(case, [call]) and "handoff:" not in "".join(last_turn(phase)):
+        output = "Not done: the run was stopped before this call began. Nothing was executed."
+    elif not tool or tool.get("enabled") is False:
         output = unknown
     elif "tool_start:" + name not in last_turn(phase) or phase["error"]["class"] == "ToolInputGuardrailTripwireTriggered":
         output = "Not done: the run was stopped before this call began. Nothing was executed."
@@ -226,8 +229,10 @@ def who_speaks_goes_on(case):
     first, hit, made = names[case["config"]["start"]], False, 0
     if not case["config"].get("options", {}).get("session"):
         return False
-    for before, p in zip([None] + phases, phases):
-        speaks = before.get("last_agent", first) if before else first
+    speaks = first
+    for before, p in zip([{}] + phases, phases):
+        passed = [h.rpartition("->")[2] for h in before.get("hooks", []) if h.startswith("handoff:")]
+        speaks = before.get("last_agent") or (passed or [speaks])[-1]  # a run that failed may have passed it on
         if p["op"] == "run" and speaks != first and "NextStepHandoff" not in p["next_steps"]:
             alias = next(a for a in agents if names[a] == speaks)
             hit = True
