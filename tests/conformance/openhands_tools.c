@@ -343,6 +343,18 @@ static bool changes_nothing(struct th_str patch)
 	return false;
 }
 
+/* "*** End of File" of a file that ends with a newline: there the line behind it is the last. */
+static bool ends_a_file(struct th_str patch, const struct th_json *files)
+{
+	struct th_json_iter it = th_json_iter(files);
+
+	while (th_json_next(&it))
+		if (th_str_ends(th_json_str(it.val), TH_STR("\n")) &&
+		    th_str_find(patch, TH_STR("\n*** End of File")) >= 0)
+			return true;
+	return false;
+}
+
 bool oh_patch(const struct oh_case *c, struct th_buf *found)
 {
 	const struct th_json *result = th_json_get(c->expected, "result");
@@ -365,6 +377,11 @@ bool oh_patch(const struct oh_case *c, struct th_buf *found)
 	same &= files_are(th_json_get(c->expected, "files"), th_json_get(c->input, "files"), found);
 	th_buf_deinit(&arguments);
 	close_rig();
+	if (!same &&
+	    ends_a_file(th_json_get_str(c->input, "patch"), th_json_get(c->input, "files"))) {
+		th_buf_clear(found);
+		th_buf_add_cstr(found, OH_DEVIATES "a newline ends the last line");
+	}
 	if (!same && error && changes_nothing(th_json_get_str(c->input, "patch"))) {
 		th_buf_clear(found);
 		th_buf_add_cstr(found, OH_DEVIATES "an update without lines is refused");
