@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "io/address.h"
+#include "io/clock.h"
 #include "io/fetch_internal.h"
 
 #define CONNECTIONS_MAX \
@@ -98,12 +99,11 @@ static void on_watch(struct th_fetch_watch *w, uint32_t events)
 	    (events & EPOLLIN ? CURL_CSELECT_IN : 0) | (events & EPOLLOUT ? CURL_CSELECT_OUT : 0));
 }
 
-void th_fetch_on_ready(void *ctx, unsigned events)
+/* Some of those that are ready.  True: there may be more. */
+static bool some_ready(struct th_fetcher *f)
 {
-	struct th_fetcher *f = (struct th_fetcher *)ctx;
 	struct epoll_event list[TH_HTTP_READY_MAX];
 	int count = epoll_wait(f->ready_fd, list, TH_HTTP_READY_MAX, 0);
-	(void)events;
 
 	for (int i = 0; i < count; i++) {
 		struct th_fetch_watch *w = watch_of(f, (int)(uint32_t)list[i].data.u64);
@@ -111,6 +111,18 @@ void th_fetch_on_ready(void *ctx, unsigned events)
 		if (w && w->events && w->serial == list[i].data.u64 >> 32)
 			on_watch(w, list[i].events);
 	}
+	return count == TH_HTTP_READY_MAX;
+}
+
+/* Where many answers come at once, others come between. */
+void th_fetch_on_ready(void *ctx, unsigned events)
+{
+	struct th_fetcher *f = (struct th_fetcher *)ctx;
+	uint64_t until_ms = th_clock_ms() + TH_LOOP_SHARE_MS;
+
+	(void)events;
+	while (some_ready(f) && th_clock_ms() < until_ms)
+		;
 }
 
 static struct th_fetch *fetch_of(CURL *easy)

@@ -151,7 +151,7 @@ void th_fetch_describe(const struct th_fetch *x, enum th_fetch_end end, CURLcode
 void th_fetch_watch_free(struct th_fetch_watch *w);
 curl_socket_t th_fetch_open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *a);
 int th_fetch_close_socket(void *ctx, curl_socket_t fd);
-/* f->ready: what has come on some of them, TH_HTTP_READY_MAX at most. */
+/* f->ready: what has come on them, for TH_LOOP_SHARE_MS at most. */
 void th_fetch_on_ready(void *ctx, unsigned events);
 /* f->kick: adds what is pending to curl. */
 void th_fetch_on_kick(void *ctx);

@@ -134,9 +134,9 @@ unsigned th_loop_long_passes(const struct th_loop *l)
 	return l->long_passes;
 }
 
-bool th_loop_pass_is_long(const struct th_loop *l)
+bool th_loop_pass_took(const struct th_loop *l, uint64_t ms)
 {
-	return uv_hrtime() / 1000000 >= uv_now(&l->uv) + TH_LOOP_LONG_MS;
+	return uv_hrtime() / 1000000 >= uv_now(&l->uv) + ms;
 }
 
 /* ---- timers ---- */

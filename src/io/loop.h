@@ -45,7 +45,7 @@ uint64_t th_loop_pass_number(const struct th_loop *l); /* rises with each; never
 /* How many passes in a row, up to the one before this, took TH_LOOP_LONG_MS or more without a rest
  * between: 0 where there is not more to do than can be done. */
 unsigned th_loop_long_passes(const struct th_loop *l);
-bool th_loop_pass_is_long(const struct th_loop *l); /* this one has taken as long by now */
+bool th_loop_pass_took(const struct th_loop *l, uint64_t ms); /* this one, by now */
 
 /* Monotonic time of this iteration: cheap, and equal for all callbacks of one iteration. */
 uint64_t th_loop_now_ms(const struct th_loop *l);

@@ -349,6 +349,7 @@ void th_access_end(struct th_server *s, struct th_http_request *r, int status, u
 	s->metrics.answers[status >= 100 && status < 600 ? status / 100 : 0]++;
 	th_journal_request(s, r, a, status, sent);
 	if (a) {
+		th_begin_queue_leave(&a->begin);
 		th_access_unlink(a);
 		th_needs_forget(&a->needs);
 	}

@@ -15,6 +15,7 @@
 #include "base/limits.h"
 #include "base/priority.h"
 #include "io/http_server.h"
+#include "server/begin_queue.h"
 #include "server/needs.h"
 #include "server/server.h"
 #include "server/tokens.h"
@@ -66,6 +67,7 @@ struct th_access {
 	struct th_needs needs;             /* when they are there, `again` is called */
 	th_access_fn *again;               /* NULL: the route's */
 	char named[TH_SESSION_ID_MAX + 1]; /* th_access_session */
+	struct th_begin_entry begin;       /* of what it begins */
 	int status;
 };
 

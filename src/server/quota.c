@@ -270,14 +270,14 @@ static bool is_taken(struct th_server *s, const char *user, enum th_priority p)
 	return before + busy(s) >= capacity;
 }
 
-/* What has begun is finished first: who is refused at once can ask another server. */
-static bool is_overloaded(struct th_server *s, const char *user, enum th_priority p,
+/* What has begun is finished first: who is refused at once can ask another server.  `late`: there
+ * is too much to do before it. */
+static bool is_overloaded(struct th_server *s, const char *user, enum th_priority p, bool late,
 			  struct th_err *why)
 {
 	bool draining = s->fleet && s->fleet->draining;
 
-	if (th_loop_long_passes(s->loop) + th_loop_pass_is_long(s->loop) >= TH_SERVE_LONG_PASSES ||
-	    s->hubs.open - s->hubs.spare_count >= TH_SERVE_OPEN_MAX) {
+	if (late || s->hubs.open - s->hubs.spare_count >= TH_SERVE_OPEN_MAX) {
 		(void)th_fail(why, TH_ELIMIT, TOO_MUCH);
 		return true;
 	}
@@ -295,16 +295,16 @@ static bool is_overloaded(struct th_server *s, const char *user, enum th_priorit
 	return true;
 }
 
-enum th_room th_quota_room(struct th_needs *needs, const char *user, enum th_priority p,
-			   struct th_refusal *ret)
+static enum th_room room(struct th_needs *needs, const char *user, enum th_priority p, bool late,
+			 struct th_refusal *ret)
 {
 	struct th_server *s = needs->server;
 	struct th_quota q = th_settings_quota(&s->settings, user);
-	enum th_room room;
+	enum th_room today;
 	struct th_err why = { 0 };
 	int64_t run = 0;
 
-	if (is_overloaded(s, user, p, &why)) {
+	if (is_overloaded(s, user, p, late, &why)) {
 		*ret = (struct th_refusal){ .wait_ms = 1000, .code = "overloaded", .status = 503 };
 		(void)th_fail(&ret->why, TH_ELIMIT, "%s; try again in a second", why.msg);
 		s->metrics.refused_load++;
@@ -319,9 +319,19 @@ enum th_room th_quota_room(struct th_needs *needs, const char *user, enum th_pri
 		s->metrics.refused_quota++;
 		return TH_ROOM_NO;
 	}
-	room = room_today(needs, user, &q, ret);
-	s->metrics.refused_quota += room == TH_ROOM_NO;
-	return room;
+	today = room_today(needs, user, &q, ret);
+	s->metrics.refused_quota += today == TH_ROOM_NO;
+	return today;
+}
+
+/* It does not wait for its turn: many long passes say that there is too much to do. */
+enum th_room th_quota_room(struct th_needs *needs, const char *user, enum th_priority p,
+			   struct th_refusal *ret)
+{
+	const struct th_loop *l = needs->server->loop;
+	unsigned passes = th_loop_long_passes(l) + th_loop_pass_took(l, TH_LOOP_LONG_MS);
+
+	return room(needs, user, p, passes >= TH_SERVE_LONG_PASSES, ret);
 }
 
 enum th_priority th_quota_highest(const struct th_access *a)
@@ -350,12 +360,23 @@ bool th_quota_priority(struct th_access *a, struct th_str name)
 	return false;
 }
 
+void th_quota_turn(struct th_begin_entry *e)
+{
+	struct th_access *a = TH_CONTAINER_OF(e, struct th_access, begin);
+
+	a->needs.again(a->needs.ctx);
+}
+
 bool th_quota_begin(struct th_access *a)
 {
+	enum th_begin_turn turn = th_begin_queue_ask(&a->server->begins, &a->begin);
 	struct th_refusal r;
-	enum th_room room = th_quota_room(&a->needs, a->user, a->priority, &r);
+	enum th_room found;
 
-	if (room == TH_ROOM_NO)
+	if (turn == TH_BEGIN_WAITS)
+		return false;
+	found = room(&a->needs, a->user, a->priority, turn == TH_BEGIN_LATE, &r);
+	if (found == TH_ROOM_NO)
 		th_access_wait(a, r.status, r.wait_ms, r.code, "%s", r.why.msg);
-	return room == TH_ROOM_YES;
+	return found == TH_ROOM_YES;
 }

@@ -186,6 +186,7 @@ enum th_code th_server_new(struct th_loop *l, struct thole_runtime *rt,
 	*s = (struct th_server){ .loop = l, .rt = rt, .o = *o, .services = o->services };
 	th_timer_init(&s->sweep, l, on_sweep, s);
 	th_hubs_init(s);
+	th_begin_queue_init(&s->begins, l, th_quota_turn);
 	s->started_ms = th_loop_now_ms(l);
 	s->began_ms = (int64_t)th_clock_wall_ms();
 	code = start(s, err);
@@ -261,6 +262,7 @@ struct th_server *th_server_free(struct th_server *s)
 		if (s->services[i]->free)
 			s->services[i]->free(s);
 	th_http_server_free(s->http);
+	th_begin_queue_deinit(&s->begins);
 	th_changes_free(s);
 	th_server_recover_end(s);
 	s->fleet = th_fleet_free(s->fleet);

@@ -117,6 +117,7 @@ struct th_server {
 	struct th_claim *claim; /* sessions that are wanted and that it has not got yet */
 	size_t claims;
 	struct th_admission admission;
+	struct th_begin_queue begins; /* accesses that wait for their turn */
 	struct th_shares shares;
 	struct th_needs left; /* responses that were not to be kept, at its start */
 	struct th_metrics metrics;
@@ -266,8 +267,9 @@ bool th_quota_priority(struct th_access *a, struct th_str name);
 /* May another session run here: by the room of a node of a fleet, and of the machine?  *why (may
  * be NULL) says why not. */
 bool th_quota_node_has_room(struct th_server *s, struct th_err *why);
-/* False: it was answered, or the handler is called again. */
+/* Of an access, in its turn.  False: it was answered, or the handler is called again. */
 bool th_quota_begin(struct th_access *a);
+th_begin_fn th_quota_turn; /* of an access that waited: its handler is called again */
 /* A turn of the session is over: where the day's are used up, it is held, or stopped if somebody
  * waits for its answer. */
 void th_quota_look(struct th_hub *h);

@@ -91,6 +91,28 @@ class Sessions(serving.Served):
             (self.assertEqual if took_s < 10 else self.assertLessEqual)(count, wanted)
         self.assertEqual(self.good_call("GET", "/api/sessions/s0")["state"], "idle")
 
+    def test_a_burst_is_taken_or_refused(self):
+        """Many begin at once: who waits for his turn is answered in it, or told that there is too much to do, and who leaves
+        meanwhile is nobody any more."""
+        self.serve_http("--store", "memory:")
+        lines = []
+        for i in range(300):
+            body = b'{"id":"burst%d"}' % i
+            line = socket.create_connection(("127.0.0.1", self.port), timeout=house.SECONDS)
+            lines.append((line, b"POST /api/sessions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n"
+                                b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (serving.TOKENS["alice"].encode(), len(body), body)))
+        for line, request in lines:
+            line.sendall(request)
+        for line, _ in lines[::2]:
+            line.close()
+        seen = set()
+        for line, _ in lines[1::2]:
+            with line.makefile("rb") as answer:
+                seen.add(int(answer.readline().split()[1]))
+            line.close()
+        self.assertLessEqual(seen, {201, 503})
+        self.assertEqual(self.good_call("POST", "/api/sessions", {"id": "after"}, status=201)["state"], "idle")
+
     def test_one_session_from_its_beginning_to_its_end(self):
         self.serve(say("Hello."), say("Again."))
         self.serve_http()

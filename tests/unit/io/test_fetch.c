@@ -1279,14 +1279,19 @@ static void serve_at_the_gate(int fd, int nth)
 
 static int all_done;
 
+/* The first one takes all the time that a pass has for answers. */
 static void on_done_count(void *ctx, const struct th_fetch_result *result)
 {
+	uint64_t until = th_clock_ms() + TH_LOOP_SHARE_MS;
+
 	(void)ctx;
 	assert_int_equal(result->end, TH_FETCH_OK);
+	while (all_done == 0 && th_clock_ms() <= until)
+		;
 	all_done++;
 }
 
-static void a_pass_takes_so_many_answers(void **state)
+static void a_pass_takes_answers_for_its_share(void **state)
 {
 	enum { COUNT = TH_HTTP_READY_MAX + 1 };
 	struct th_fetch_request r = request_of(&o);
@@ -1401,7 +1406,7 @@ int main(void)
 		T(freeing_the_fetcher_ends_what_runs),
 		T(nonsense_is_refused_at_once),
 		T(each_request_goes_to_its_own_url),
-		T(a_pass_takes_so_many_answers),
+		T(a_pass_takes_answers_for_its_share),
 		T(a_proxy_comes_from_the_environment),
 		T(a_unix_socket_can_be_the_host),
 	};
