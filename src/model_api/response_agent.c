@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "model_api/raw_agents.h"
 #include "model_api/response_making.h"
 
 /* ---- what the object repeats ---- */
@@ -207,32 +208,74 @@ static int set_format(struct th_making *m, struct thole_agent *agent, struct tho
 	return text ? thole_agent_set_json(agent, "output_schema", text, err) : 0;
 }
 
-bool th_making_agent(struct th_making *m, const char *workspace, struct thole_agent **ret)
+/* What makes it: all that the request says beside its input. */
+static void put_key(const struct th_making *m, struct th_buf *out)
 {
-	struct th_str model = th_json_get_str(m->u, "model");
-	const struct th_served_agent *served = th_served_find(&m->server->agents, model);
+	static const char *const members[] = { "model", "instructions", "settings", "tools" };
+	struct th_jw w = th_jw(out);
+
+	th_jw_array(&w);
+	for (size_t i = 0; i < TH_COUNT(members); i++) {
+		const struct th_json *v = th_json_get(m->u, members[i]);
+
+		if (v)
+			th_jw_json(&w, v);
+		else
+			th_jw_null(&w);
+	}
+	th_jw_bool(&w, th_str_is(th_json_get_str(m->b, "truncation"), "auto"));
+	th_jw_array_end(&w);
+}
+
+static int make_raw(struct th_making *m, struct thole_agent *agent, struct thole_error *err)
+{
 	struct th_str instructions = th_json_get_str(m->u, "instructions");
 	const struct th_json *choice = th_json_get(th_json_get(m->u, "settings"), "tool_choice");
+	int code = raw_agent(m, agent, err);
+
+	if (!code && instructions.len)
+		code = thole_agent_set(agent, "instructions",
+				       th_arena_cstr(&m->memory, instructions) ?: "", err);
+	if (!code)
+		code = set_format(m, agent, err);
+	if (!code)
+		code = th_functions_add(m->server, agent, th_json_get(m->u, "tools"),
+					allowed_tools(choice), err);
+	return code;
+}
+
+static bool find_raw(struct th_making *m, struct thole_agent **ret)
+{
+	struct th_buf key TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
 	struct thole_agent *agent = NULL;
 	struct thole_error err;
 	int code;
 
-	if (served) {
-		code = th_served_make(served, workspace, &agent, &err);
-	} else if (th_strs_has(&m->server->settings.s.models, model)) {
-		code = thole_agent_new("model", &agent, &err);
-		if (!code)
-			code = raw_agent(m, agent, &err);
-		if (!code && instructions.len)
-			code = thole_agent_set(agent, "instructions",
-					       th_arena_cstr(&m->memory, instructions) ?: "", &err);
-	} else {
-		m->fault->param = "model";
-		return th_response_fault(m->fault, 404, "model_not_found",
-					 "there is no agent \"%.*s\", and no model of that name "
-					 "may be asked for (serve.models in the configuration)",
-					 (int)TH_MIN(model.len, (size_t)100), model.ptr);
+	put_key(m, &key);
+	*ret = key.failed ? NULL : th_raw_agents_find(m->server, th_buf_str(&key));
+	m->shared = *ret != NULL;
+	if (m->shared)
+		return true;
+	code = thole_agent_new("model", &agent, &err);
+	if (!code)
+		code = make_raw(m, agent, &err);
+	if (code) {
+		thole_agent_free(agent);
+		return th_making_fault_api(m, &err);
 	}
+	m->shared = !key.failed && th_raw_agents_put(m->server, th_buf_str(&key), agent);
+	*ret = agent;
+	return true;
+}
+
+static bool make_served(struct th_making *m, const struct th_served_agent *served,
+			const char *workspace, struct thole_agent **ret)
+{
+	const struct th_json *choice = th_json_get(th_json_get(m->u, "settings"), "tool_choice");
+	struct thole_agent *agent = NULL;
+	struct thole_error err;
+	int code = th_served_make(served, workspace, &agent, &err);
+
 	if (!code)
 		code = set_format(m, agent, &err);
 	if (!code)
@@ -244,4 +287,20 @@ bool th_making_agent(struct th_making *m, const char *workspace, struct thole_ag
 	}
 	*ret = agent;
 	return true;
+}
+
+bool th_making_agent(struct th_making *m, const char *workspace, struct thole_agent **ret)
+{
+	struct th_str model = th_json_get_str(m->u, "model");
+	const struct th_served_agent *served = th_served_find(&m->server->agents, model);
+
+	if (served)
+		return make_served(m, served, workspace, ret);
+	if (th_strs_has(&m->server->settings.s.models, model))
+		return find_raw(m, ret);
+	m->fault->param = "model";
+	return th_response_fault(m->fault, 404, "model_not_found",
+				 "there is no agent \"%.*s\", and no model of that name "
+				 "may be asked for (serve.models in the configuration)",
+				 (int)TH_MIN(model.len, (size_t)100), model.ptr);
 }

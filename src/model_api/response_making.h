@@ -36,6 +36,7 @@ struct th_making {
 	bool in_turn;                 /* of an item that is read: behind the user's last message */
 	size_t lookups;               /* of reasoning */
 	bool store, background, warm; /* warm: it is only put there, nothing is asked */
+	bool shared;                  /* its agent is not its own */
 };
 
 /* ---- response_fault.c ---- */

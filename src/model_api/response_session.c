@@ -101,7 +101,8 @@ static bool begin_new(struct th_making *m)
 		return false;
 	if (thole_session_new_with(m->server->rt, agent, options, &session, &err) != 0)
 		good = th_making_fault_api(m, &err);
-	thole_agent_free(agent);
+	if (!m->shared)
+		thole_agent_free(agent);
 	if (!good)
 		return false;
 	name_it(m, id, 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* service.c - /v1: agents by the APIs of model providers. */
 #include "model_api/conversation.h"
+#include "model_api/raw_agents.h"
 #include "model_api/response.h"
 #include "model_api/response_internal.h"
 
@@ -67,4 +68,5 @@ const struct th_service th_service_models = {
 	.doc = th_models_doc,
 	.session_of = session_of,
 	.finish = th_v1_sockets_finish,
+	.free = th_raw_agents_free,
 };

@@ -122,8 +122,8 @@ static enum th_code take(struct th_runtime *rt, struct th_runtime_setup *known,
 /* ---- of a new session ---- */
 
 /* As its first event will have it: the workspace stands beside the definition there. */
-static enum th_code key_new(const struct th_runtime *rt, struct th_runtime_setup *u,
-			    struct th_err *err)
+static enum th_code key_new(const struct th_runtime *rt, const struct th_agent *agent,
+			    struct th_digest *ret, struct th_err *err)
 {
 	struct th_buf text;
 	struct th_jw w;
@@ -131,10 +131,10 @@ static enum th_code key_new(const struct th_runtime *rt, struct th_runtime_setup
 
 	th_buf_init(&text, TH_EVENT_DATA_MAX);
 	w = th_jw(&text);
-	th_table_print(&th_agent_table, &u->agent, &w);
+	th_table_print(&th_agent_table, agent, &w);
 	code = th_buf_check(&text, "the agent's definition", err);
 	if (!code)
-		u->key = key_of(rt, th_buf_str(&text), u->agent.model);
+		*ret = key_of(rt, th_buf_str(&text), agent->model);
 	th_buf_deinit(&text);
 	return code;
 }
@@ -149,8 +149,27 @@ static enum th_code take_workspace(struct th_runtime_session *s, struct th_str w
 	return TH_OK;
 }
 
-enum th_code th_runtime_setup_new(struct th_runtime_session *s, const struct th_start *start,
-				  struct th_err *err)
+/* One whose definition is whole as it is: it needs no copy to be looked for.  NULL in *ret: there
+ * is none yet, or files belong to it. */
+static enum th_code find_whole(struct th_runtime *rt, const struct th_start *start,
+			       struct th_runtime_setup **ret, struct th_err *err)
+{
+	struct th_agent agent = *start->agent;
+	struct th_digest key;
+	enum th_code code;
+
+	*ret = NULL;
+	if (is_own(start) || agent.skills || agent.subagents || agent.hooks)
+		return TH_OK;
+	agent.workspace = TH_STR("");
+	code = key_new(rt, &agent, &key, err);
+	if (!code)
+		*ret = find(rt, &key, true);
+	return code;
+}
+
+static enum th_code setup_new(struct th_runtime_session *s, const struct th_start *start,
+			      struct th_err *err)
 {
 	struct th_runtime *rt = s->rt;
 	struct th_runtime_setup *u = setup_alloc(), *known = NULL;
@@ -162,7 +181,7 @@ enum th_code th_runtime_setup_new(struct th_runtime_session *s, const struct th_
 
 	u->agent.workspace = TH_STR("");
 	if (!code)
-		code = key_new(rt, u, err);
+		code = key_new(rt, &u->agent, &u->key, err);
 	if (code) {
 		setup_free(u);
 		return code;
@@ -174,6 +193,20 @@ enum th_code th_runtime_setup_new(struct th_runtime_session *s, const struct th_
 		return make(rt, u, start, &s->setup, err);
 	setup_free(u);
 	return take(rt, known, &s->setup, err);
+}
+
+enum th_code th_runtime_setup_new(struct th_runtime_session *s, const struct th_start *start,
+				  struct th_err *err)
+{
+	struct th_runtime_setup *known;
+	enum th_code code = find_whole(s->rt, start, &known, err);
+
+	if (code)
+		return code;
+	if (!known)
+		return setup_new(s, start, err);
+	code = take_workspace(s, start->agent->workspace, err);
+	return code ? code : take(s->rt, known, &s->setup, err);
 }
 
 /* ---- of a stored session ---- */

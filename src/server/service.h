@@ -137,9 +137,10 @@ struct th_server {
 	uint8_t mcp_key[32];             /* seals what they keep for us */
 	struct th_files_job *files_jobs; /* requests for files that a worker has */
 	size_t files_job_count;
-	struct th_change *changes; /* forks and deletions under way */
-	struct th_response *talks; /* those under way that are of conversations */
-	struct th_lanes *lanes;    /* WebSockets of /v1/responses */
+	struct th_change *changes;        /* forks and deletions under way */
+	struct th_response *talks;        /* those under way that are of conversations */
+	struct th_lanes *lanes;           /* WebSockets of /v1/responses */
+	struct th_raw_agents *raw_agents; /* of its requests that name a model; NULL: none yet */
 	uint64_t started_ms, stamped_ms;
 	int64_t began_ms;                /* by the wall clock */
 	struct th_access *callers;       /* requests under way of those who have a token */

@@ -145,6 +145,21 @@ class Damage(Face):
 
 
 class Responses(Face):
+    def test_each_has_the_agent_of_its_own_settings(self):
+        """Agents of settings that were there before are used again, and of no others; six, so that some are made anew."""
+        kinds = [{"temperature": 0.25}, {"temperature": 0.5}, {"instructions": "Be brief."}, {"tools": [WEATHER]}, {"max_output_tokens": 900}, {}]
+        self.begin(*[[{"text": "Done."}]] * (3 * len(kinds)))
+        for asked in [k for kind in kinds for k in (kind, kind)] + kinds:
+            made = self.respond(input="Go.", **asked)
+            self.assertEqual(made["status"], "completed")
+            digits = made["id"].split("_")[1]
+            name = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+            agent = self.good_call("GET", "/api/sessions/%s/events?limit=1" % name)["events"][0]["data"]["agent"]
+            settings = agent.get("settings", {})
+            self.assertEqual((settings.get("temperature"), settings.get("max_output_tokens"), agent.get("instructions"), agent["tools"]),
+                             (asked.get("temperature"), asked.get("max_output_tokens"), asked.get("instructions"),
+                              ["get_weather"] if "tools" in asked else ["none"]), asked)
+
     def test_one_and_one_that_goes_on(self):
         self.begin([{"text": "Hello."}], [{"text": "Again."}], [{"text": "Otherwise."}])
         one = self.respond(input="Say hello.", instructions="Be brief.", metadata={"k": "v"})
