@@ -245,9 +245,9 @@ static void put_content(struct th_str text, struct th_str picture, struct th_buf
 
 /* ---- a critic ---- */
 
-static void ask_critic(struct th_live *l, struct th_judging *j)
+static void ask_critic(struct th_live *l, struct th_judging *j,
+		       const struct th_agent_critic *critic)
 {
-	const struct th_agent_critic *critic = critic_of(l);
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_EVENT_DATA_MAX);
 	struct th_buf arguments TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
 	int64_t timeout_s = critic->timeout_s ?: TH_CRITIC_SECONDS_DEFAULT;
@@ -340,7 +340,7 @@ void th_live_judge(struct th_live *l)
 	th_buf_init(&j->missing, 8 * TH_JUDGE_MISSING_MAX * TH_JUDGE_TEXT_MAX);
 	th_buf_init(&j->labels, 16 * TH_KIB);
 	if (critic) {
-		ask_critic(l, j);
+		ask_critic(l, j, critic);
 		return;
 	}
 	a.usage = &j->usage;
