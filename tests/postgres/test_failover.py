@@ -99,7 +99,7 @@ class Watched(threading.Thread):
 class Failover(WithNodes):
     def setUp(self):
         super().setUp()
-        self.watched, self.pair = [], None
+        self.watched, self.pair, self.store_at_end = [], None, self.env["THOLE_STORE"]
 
     def tearDown(self):
         try:

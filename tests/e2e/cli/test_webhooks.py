@@ -32,6 +32,9 @@ class Receiver(http.server.ThreadingHTTPServer):
         self.end = threading.Event()
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
+    def answer(self, _body):
+        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
     def next(self):
         headers, body = self.got.get(timeout=house.SECONDS)
         return headers, json.loads(body), body
@@ -45,7 +48,7 @@ class Receiver(http.server.ThreadingHTTPServer):
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        answer = self.server.answers.pop(0) if len(self.server.answers) > 1 else self.server.answers[0]
+        answer = self.server.answer(body)
         self.server.got.put((dict(self.headers), body))
         if answer is None:
             self.server.end.wait()
