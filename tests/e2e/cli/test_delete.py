@@ -153,8 +153,8 @@ class Served(serving.Served):
             self.assertEqual(self.executors(), [executor])
         finally:
             os.kill(executor, signal.SIGCONT)
-        self.end_http()  # waits for it
-        self.assertEqual(self.executors(), [])
+        self.end_http()  # waits until it has said goodbye
+        self.wait_for(lambda: self.executors() == [])
 
     def test_described_anew(self):
         self.serve(say("One."), say("Two."))
