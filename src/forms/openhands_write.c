@@ -199,6 +199,7 @@ static enum th_code on_created(struct th_openhands_writer *x, const struct th_ev
 		return err->code;
 	x->imported = th_json_get(th_json_get(v, "metadata"), "openhands") != NULL;
 	x->turns_max = th_json_get_int(th_json_get(agent, "limits"), "turns", 100);
+	th_openhands_goal_created(&x->goal, v);
 	if (x->imported)
 		return TH_OK;
 	begin(x, &p, ev, 0);
@@ -451,81 +452,19 @@ static void note_theirs(struct th_openhands_writer *x, const struct th_json *eve
 
 #define GOAL_PLACE 2 /* of its event among those of one of ours, behind what is said of that */
 
-static enum th_code put_goal(struct th_openhands_writer *x, const struct th_event *ev,
-			     const char *status, const struct th_json *verdict, struct th_err *err)
-{
-	struct piece p;
-
-	if (!form_of(x)->goal)
-		return TH_OK;
-	begin(x, &p, ev, GOAL_PLACE);
-	form_of(x)->goal(x, status, verdict, &p.w);
-	return end(x, &p, ev->seq, err);
-}
-
-static enum th_code on_goal(struct th_openhands_writer *x, const struct th_event *ev,
-			    const struct th_json *v, struct th_err *err)
-{
-	struct th_str goal = th_json_get_str(v, "goal");
-	bool told = x->goal.halted;
-
-	x->goal.on = goal.len > 0;
-	x->goal.halted = false;
-	if (!goal.len)
-		return told ? TH_OK : put_goal(x, ev, "interrupted", NULL, err);
-	x->goal.objective = th_arena_str(&x->memory, goal);
-	x->goal.rounds = th_json_get_int(v, "rounds", 0);
-	x->goal.given = th_json_get_int(v, "given", 0);
-	return put_goal(x, ev, "running", NULL, err);
-}
-
-static enum th_code on_verdict(struct th_openhands_writer *x, const struct th_event *ev,
-			       const struct th_json *v, struct th_err *err)
-{
-	bool complete = th_json_bool(th_json_get(v, "complete"), false), last;
-
-	if (!x->goal.on)
-		return TH_OK;
-	x->goal.given++;
-	last = x->goal.given >= x->goal.rounds;
-	if (th_json_get_str(v, "failed").len) {
-		x->goal.on = !last;
-		return last ? put_goal(x, ev, "interrupted", NULL, err) : TH_OK;
-	}
-	x->goal.on = !complete && !last;
-	return put_goal(x, ev, complete ? "complete" : last ? "capped" : "running", v, err);
-}
-
-/* Whether the run goes on: theirs is interrupted by what ours outlasts. */
-static enum th_code halt_goal(struct th_openhands_writer *x, const struct th_event *ev, bool halts,
-			      struct th_err *err)
-{
-	if (!x->goal.on || x->goal.halted == halts)
-		return TH_OK;
-	x->goal.halted = halts;
-	return put_goal(x, ev, halts ? "interrupted" : "running", NULL, err);
-}
-
 /* What an event says of it beside what it says itself. */
 static enum th_code follow_goal(struct th_openhands_writer *x, const struct th_event *ev,
 				const struct th_json *v, struct th_err *err)
 {
-	struct th_str to = th_json_get_str(v, "to");
+	bool judged;
+	const char *status = th_openhands_goal_step(&x->goal, ev, v, &x->memory, &judged);
+	struct piece p;
 
-	if (ev->kind == TH_EV_GOAL)
-		return on_goal(x, ev, v, err);
-	if (ev->kind == TH_EV_VERDICT)
-		return on_verdict(x, ev, v, err);
-	if (ev->kind == TH_EV_ERROR)
-		return halt_goal(x, ev, true, err);
-	if (ev->kind == TH_EV_MESSAGE && ev->source == TH_SOURCE_USER)
-		return halt_goal(x, ev, false, err);
-	if (ev->kind != TH_EV_STATE_CHANGED ||
-	    th_str_is(th_json_get_str(v, "reason"), TH_HELD_REASON))
+	if (!status || !form_of(x)->goal)
 		return TH_OK;
-	if (th_str_is(to, "running"))
-		return halt_goal(x, ev, false, err);
-	return th_str_is(to, "waiting") ? TH_OK : halt_goal(x, ev, true, err);
+	begin(x, &p, ev, GOAL_PLACE);
+	form_of(x)->goal(x, status, judged ? v : NULL, &p.w);
+	return end(x, &p, ev->seq, err);
 }
 
 /* As it came from there; true: that is all of the event. */
@@ -595,7 +534,8 @@ enum th_code th_openhands_write(struct th_openhands_writer *x, const struct th_e
 	/* Once something else than its calls comes, the answer had none. */
 	if (ev->kind == TH_EV_MODEL_REQUESTED || ev->kind == TH_EV_MESSAGE ||
 	    ev->kind == TH_EV_FINAL || ev->kind == TH_EV_STATE_CHANGED || ev->kind == TH_EV_ERROR ||
-	    ev->kind == TH_EV_ITEMS_ADDED || ev->kind == TH_EV_MODEL_ANSWERED)
+	    ev->kind == TH_EV_ITEMS_ADDED || ev->kind == TH_EV_MODEL_ANSWERED ||
+	    (ev->kind == TH_EV_VERDICT && x->goal.on))
 		code = put_said(x, ev, err);
 	if (ev->kind == TH_EV_MODEL_ANSWERED)
 		on_answered(x, th_json_root(doc));

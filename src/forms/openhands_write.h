@@ -28,9 +28,19 @@ struct th_openhands_call {
 struct th_openhands_goal {
 	struct th_str objective;
 	int64_t rounds, given;
+	double threshold; /* of a verdict that it is reached */
 	bool on;
 	bool halted; /* it is told as interrupted: the run does not go on by itself */
+	bool held;   /* nor by a message */
 };
+
+/* Of SESSION_CREATED: before the others. */
+void th_openhands_goal_created(struct th_openhands_goal *g, const struct th_json *created);
+/* The status that it has from this event on, which is told; NULL: nothing is.  *ret_judged: with
+ * the event's verdict. */
+const char *th_openhands_goal_step(struct th_openhands_goal *g, const struct th_event *ev,
+				   const struct th_json *v, struct th_arena *memory,
+				   bool *ret_judged);
 
 struct th_openhands_writer {
 	struct th_openhands_log *log;

@@ -46,6 +46,9 @@ class Goals(Faces):
         said = [e["llm_message"]["content"][0]["text"] for e in self.told(c) if e["kind"] == "MessageEvent"]
         self.assertEqual(said[0], GOAL)
         self.assertTrue(any("the file is not there" in text for text in said))
+        # What is judged is told before its verdict.
+        self.assertEqual([e["value"]["iteration"] if e["kind"] == "ConversationStateUpdateEvent" else e["source"] for e in self.told(c)[1:]],
+                         [0, "user", "agent", 1, "environment", "agent", 2])
         ids = [e["id"] for e in self.told(c)]
         self.assertEqual(len(set(ids)), len(ids))
         self.goal(c, "/resume", status=400)  # it is over
@@ -68,6 +71,27 @@ class Goals(Faces):
         self.ends(c, "finished")
         self.assertEqual(self.short(c), [("running", 0), ("running", 1), ("capped", 2)])
         self.goal(c, "/resume", status=400)
+
+    def test_complete_below_the_threshold(self):
+        """What the judge is too little sure of is not told as reached: the conversation goes on."""
+        self.begin(rules=[verdict(0.5, True, first=True), verdict(0.6, True)])
+        c = self.create()
+        self.goal(c, body={"objective": GOAL})
+        self.ends(c, "finished")
+        self.assertEqual(self.short(c), [("running", 0), ("running", 1), ("complete", 2)])
+
+    def test_a_fork_in_the_midst(self):
+        """Its own goal waits until it is run."""
+        self.begin(rules=[verdict(0.2, False, "more", first=True), verdict(0.9, True)])
+        c = self.create()
+        self.goal(c, body={"objective": GOAL})
+        self.ends(c, "finished")
+        (second,) = [e for e in self.told(c) if e.get("key") == "goal" and e["value"]["iteration"] == 1]
+        fork = self.good_call("POST", self.path(c, "/fork"), {"from_event_id": second["id"]}, 201)
+        self.assertEqual((fork["execution_status"], self.short(fork)), ("idle", [("running", 0), ("running", 1), ("interrupted", 1)]))
+        self.goal(fork, "/resume")
+        self.wait_for(lambda: self.short(fork)[3:] == [("running", 1), ("complete", 2)])
+        self.assertEqual(self.short(c), [("running", 0), ("running", 1), ("complete", 2)])
 
     def test_what_is_wrong(self):
         self.begin()
