@@ -351,6 +351,7 @@ enum th_code th_on_final(struct th_step *st)
 	    st->s->state != TH_STATE_RUNNING)
 		return th_fail(st->err, TH_EPROTO, "there is no final answer to finish with");
 	th_step_phase(st->s, TH_TURN_REST);
+	th_judge_finished(st->s);
 	if (th_json_bool(th_json_get(st->data, "in_history"), false)) {
 		st->s->rewritten_seq = st->ev->seq;
 		st->s->items++;

@@ -124,6 +124,7 @@ void th_judge_answered(struct th_session *s); /* the model has: what is told is 
 bool th_judge_due(const struct th_session *s);
 enum th_code th_on_verdict(struct th_step *st);
 enum th_code th_on_goal(struct th_step *st);
+void th_judge_finished(struct th_session *s); /* FINAL: a goal that is on was not reached */
 void th_judge_print(const struct th_session *s, struct th_jw *w);
 
 /* session_delegate.c */

@@ -212,6 +212,13 @@ enum th_code th_on_goal(struct th_step *st)
 	return TH_OK;
 }
 
+/* What nobody judges, such as a refusal, counts as it is; it reaches no goal, which can go on. */
+void th_judge_finished(struct th_session *s)
+{
+	if (s->judge)
+		s->judge->goal.on = false;
+}
+
 void th_judge_print(const struct th_session *s, struct th_jw *w)
 {
 	const struct th_session_judge *j = s->judge;

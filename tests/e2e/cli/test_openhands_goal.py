@@ -80,6 +80,17 @@ class Goals(Faces):
         self.ends(c, "finished")
         self.assertEqual(self.short(c), [("running", 0), ("running", 1), ("complete", 2)])
 
+    def test_an_answer_that_nobody_judges(self):
+        """A model that refuses reaches no goal; it can go on."""
+        self.begin(rules=[{"if": {"turns": {"equals": 0}}, "parts": [{"refusal": "I will not."}], "finish": "refusal"}, verdict(0.9, True)])
+        c = self.create()
+        self.goal(c, body={"objective": GOAL})
+        self.ends(c, "finished")
+        self.assertEqual(self.short(c), [("running", 0), ("interrupted", 0)])
+        self.goal(c, "/resume")
+        self.wait_for(lambda: self.short(c)[2:] == [("running", 0), ("complete", 1)])
+        self.ends(c, "finished")
+
     def test_a_fork_in_the_midst(self):
         """Its own goal waits until it is run."""
         self.begin(rules=[verdict(0.2, False, "more", first=True), verdict(0.9, True)])
