@@ -229,6 +229,7 @@ enum th_code th_driver_goal(struct th_driver *d, struct th_handle h, struct th_s
 	if (!code)
 		code = th_live_append_message(l, TH_SOURCE_USER, 0, th_buf_str(&text), err);
 	if (!code) {
+		th_live_judge_free(l); /* of a paused session: it looks at what was before */
 		th_live_skills_said(l, th_buf_str(&text));
 		th_live_pump(l);
 	}

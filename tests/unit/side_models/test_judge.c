@@ -198,6 +198,32 @@ static void a_goal_is_ended(void **unused)
 	paper_free(w);
 }
 
+/* A session may be paused while its answer is judged: that verdict is none on a goal given then. */
+static void a_verdict_on_what_was_before(void **unused)
+{
+	struct paper *w = begin(JUDGED(""));
+	struct th_err err = { 0 };
+
+	(void)unused;
+	answer(w, "a1", TEXT("done"));
+	assert_true(judges(w));
+	assert_int_equal(
+	    th_driver_set_state(w->driver, w->h, TH_STATE_PAUSED, TH_STR("wait"), &err), TH_OK);
+	give(w, "the sum is right", 2);
+	assert_false(judges(w));
+	assert_int_equal(th_driver_set_state(w->driver, w->h, TH_STATE_RUNNING, TH_STR(""), &err),
+			 TH_OK);
+	paper_settle(w);
+	assert_true(paper_fold(w)->judge->goal.on);
+	answer(w, "a1", TEXT("done"));
+	assert_true(judges(w));
+	assert_non_null(strstr(paper_request_of(w, "a1")->body, "the sum is right"));
+	answer(w, "a1", VERDICT("0.9", "true", ""));
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FINISHED);
+	assert_int_equal(count_of(w, "a1", TH_EV_VERDICT), 1);
+	paper_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -207,6 +233,7 @@ int main(void)
 		cmocka_unit_test(a_critic_of_a_stopped_session_is_given_up),
 		cmocka_unit_test(a_goal_is_judged),
 		cmocka_unit_test(a_goal_is_ended),
+		cmocka_unit_test(a_verdict_on_what_was_before),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
