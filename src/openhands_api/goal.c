@@ -52,7 +52,8 @@ static void begin(struct th_access *a, const char *session, int status)
 	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
 	const struct th_json *v = doc ? th_json_root(doc) : NULL;
 	struct th_str objective = th_json_get_str(v, "objective");
-	int64_t rounds = th_json_get_int(v, "max_iterations", TH_GOAL_ROUNDS_DEFAULT);
+	const struct th_json *most = th_json_get(v, "max_iterations");
+	int64_t rounds = th_json_is_null(most) ? TH_GOAL_ROUNDS_DEFAULT : th_json_int(most, 0);
 	struct thole_error err = { 0 };
 	int code;
 

@@ -108,7 +108,7 @@ class Goals(Faces):
         self.begin()
         c = self.create()
         for wrong in ({}, {"objective": " "}, {"objective": "x", "max_iterations": 0}, {"objective": "x", "max_iterations": 101},
-                      {"objective": "x" * 65537}, {"objective": "a\0b"}, {"objective": 1}):
+                      {"objective": "x", "max_iterations": "9"}, {"objective": "x", "max_iterations": 1.5}, {"objective": "x" * 65537}, {"objective": "a\0b"}, {"objective": 1}):
             self.goal(c, body=wrong, status=422)
         self.goal(c, body=[], status=400)
         self.goal(c, "/stop")  # there is none: nothing
