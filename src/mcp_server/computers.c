@@ -35,13 +35,14 @@ struct th_mcp_computer {
 	struct th_mcp_computer *next;
 	struct thole_computer *computer;
 	uint64_t used_ms;
-	size_t calls; /* under way */
+	struct look *looks; /* calls under way */
 	char user[TH_USER_MAX + 1];
 };
 
 /* A call under way; its request may be over before. */
 struct look {
-	struct th_mcp *m;
+	struct look *next;
+	struct th_mcp *m; /* NULL: it is over */
 	struct th_server *server;
 	struct th_mcp_computer *computer;
 };
@@ -98,6 +99,20 @@ static struct th_mcp_computer *have(struct th_server *s, const char *user, struc
 	return c;
 }
 
+static void look_free(struct look *l)
+{
+	struct look **at = &l->computer->looks;
+
+	while (*at != l)
+		at = &(*at)->next;
+	*at = l->next;
+	if (l->m) {
+		l->m->gone = NULL;
+		l->m->ctx = NULL;
+	}
+	free(l);
+}
+
 static void give_up(struct th_server *s, struct th_mcp_computer *c)
 {
 	struct th_mcp_computer **at = &s->mcp_computers;
@@ -106,7 +121,9 @@ static void give_up(struct th_server *s, struct th_mcp_computer *c)
 		at = &(*at)->next;
 	*at = c->next;
 	s->mcp_computer_count--;
-	thole_computer_free(c->computer);
+	thole_computer_free(c->computer); /* its calls are told nothing more */
+	while (c->looks)
+		look_free(c->looks);
 	free(c);
 }
 
@@ -116,7 +133,7 @@ void th_mcp_computers_sweep(struct th_server *s)
 
 	for (struct th_mcp_computer *c = s->mcp_computers, *next; c; c = next) {
 		next = c->next;
-		if (c->calls == 0 && now_ms - c->used_ms >= TH_MCP_COMPUTER_MS)
+		if (!c->looks && now_ms - c->used_ms >= TH_MCP_COMPUTER_MS)
 			give_up(s, c);
 	}
 }
@@ -169,13 +186,10 @@ static void on_called(void *ctx, const char *status, const char *output, const c
 	struct th_mcp *m = l->m;
 
 	(void)evidence;
-	l->computer->calls--;
 	l->computer->used_ms = th_loop_now_ms(l->server->loop);
-	free(l);
+	look_free(l);
 	if (!m)
 		return;
-	m->gone = NULL;
-	m->ctx = NULL;
 	th_jw_object(&w);
 	th_jw_name(&w, TH_STR("content"));
 	th_jw_array(&w);
@@ -216,13 +230,13 @@ static void call(struct th_mcp *m, struct th_str actions, bool tree)
 		th_jw_kbool(&w, "tree", true);
 	th_jw_object_end(&w);
 	l = th_alloc(sizeof(*l));
-	*l = (struct look){ .m = m, .server = s, .computer = c };
+	*l = (struct look){ .next = c->looks, .m = m, .server = s, .computer = c };
+	c->looks = l;
 	if (thole_computer_call(c->computer, "computer", json.ptr, 0, on_called, l, &err) != 0) {
-		free(l);
+		look_free(l);
 		th_mcp_error(m, &err);
 		return;
 	}
-	c->calls++;
 	m->ctx = l;
 	m->gone = on_peer_gone;
 	th_server_kick(s);

@@ -2,8 +2,10 @@
 """POST /mcp: both eras of the protocol, and what a model may do there."""
 
 import base64
+import http.client
 import json
 import pathlib
+import signal
 import struct
 import subprocess
 import unittest
@@ -305,6 +307,23 @@ class Mcp(serving.Served):
         self.assertEqual(sorted(p.name for p in (folder / ".computers").iterdir()), ["alice"])
         refused = self.ask("tools/call", {"name": "see_computer", "arguments": {}}, who="reader")["result"]
         self.assertTrue(refused["isError"])
+
+    def test_the_end_of_the_server_while_a_computer_is_at_work(self):
+        """Nobody is told of what it does then, and nothing of it is lost in memory."""
+        folder = self.folder / "spaces"
+        folder.mkdir()
+        with (pathlib.Path(self.env["XDG_CONFIG_HOME"]) / "thole" / "config.yaml").open("a") as config:
+            config.write("serve:\n  computers: [desktop]\n")
+        self.serve_http("--workspaces", folder)
+        self.assertFalse(self.use("see_computer")["isError"])
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                "params": {"name": "act_on_computer", "arguments": {"actions": [{"type": "wait", "duration_ms": 20000}]}}}
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=house.SECONDS)
+        self.addCleanup(connection.close)
+        connection.request("POST", "/mcp", json.dumps(body), dict(BOTH, Authorization="Bearer " + serving.TOKENS["alice"], **{"Content-Type": "application/json"}))
+        self.ask("ping")  # it was read before
+        self.server.send_signal(signal.SIGINT)
+        self.assertEqual(self.end_http(signal.SIGTERM), 0)  # asked twice: at once
 
     def test_what_is_wrong(self):
         self.serve_http()
