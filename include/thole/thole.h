@@ -179,9 +179,9 @@ TH_API int thole_runtime_list(struct thole_runtime *rt, const char *state, size_
  * A page of the sessions in the store, newest first, as a JSON object {"sessions": [...], "next":
  * CURSOR}.  Each session has the members of thole_runtime_list, and user, metadata (an object),
  * head_seq and head (the number and the digest of its last event), parent_seq (the last event that
- * it shares with its parent) and cost_nano (the cost in 1e-9 US dollars, exactly).  Without `next`
- * the list ends here.  `options`: names and values in turn, ended by NULL; NULL: the first page of
- * all.
+ * it shares with its parent), tokens_cached (of tokens_in) and cost_nano (the cost in 1e-9 US
+ * dollars, exactly).  Without `next` the list ends here.  `options`: names and values in turn,
+ * ended by NULL; NULL: the first page of all.
  *
  *     state     only sessions in this state, such as "waiting"
  *     user      only of this user; "local" has those that were begun without one

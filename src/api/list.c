@@ -98,6 +98,7 @@ void th_api_row_print(const struct th_session_row *row, struct th_jw *w)
 	th_jw_kstr(w, "head", th_str_of(head));
 	if (row->parent.len)
 		th_jw_kuint(w, "parent_seq", row->parent_seq);
+	th_jw_kint(w, "tokens_cached", row->tokens_cached);
 	th_jw_kint(w, "cost_nano", row->cost_nano);
 	th_jw_object_end(w);
 }

@@ -139,6 +139,7 @@ static void put_stats(const struct th_json *row, struct th_jw *w)
 	th_jw_kstr(w, "model", th_json_get_str(row, "model"));
 	th_jw_kint(w, "prompt_tokens", th_json_get_int(row, "tokens_in", 0));
 	th_jw_kint(w, "completion_tokens", th_json_get_int(row, "tokens_out", 0));
+	th_jw_kint(w, "cache_read_tokens", th_json_get_int(row, "tokens_cached", 0));
 	th_jw_object_end(w);
 	th_jw_object_end(w);
 	th_jw_object_end(w);
@@ -158,6 +159,7 @@ static const struct {
 	{ "blocked_messages", "{}" },
 	{ "last_user_message_id", "null" },
 	{ "leaf_event_id", "null" },
+	{ "forked_from_event_id", "null" },
 	{ "secret_registry", "{\"secret_sources\":{}}" },
 	{ "agent_state", "{}" },
 	{ "hook_config", "null" },

@@ -315,6 +315,14 @@ class Work(Faces):
         self.assertEqual(self.call("GET", self.path(d)).status, 404)
         self.assertFalse((self.workspaces / d["id"]).exists())
 
+    def test_what_it_took(self):
+        self.begin(rules=[{"parts": [{"text": "Yes."}], "usage": {"input": 900, "output": 20, "cached": 600, "reasoning": 10}}])
+        c = self.create()
+        self.say(c, "count")
+        self.run_on(c, "finished")
+        took = self.good_call("GET", self.path(c))["stats"]["usage_to_metrics"]["agent"]["accumulated_token_usage"]
+        self.assertEqual([took.get(name + "_tokens") for name in ("prompt", "completion", "cache_read")], [900, 20, 600])
+
     def test_a_question_beside(self):
         rules = [{"if": {"tail": "which fails"}, "parts": [{"text": "x"}], "faults": [{"status": 400, "message": "no", "times": -1}]},
                  {"if": {"tail": "beside the task"}, "expect": [{"tail": "How far?"}], "parts": [{"text": "Half of it."}]}]
