@@ -39,6 +39,7 @@ static void on_called(void *ctx, const char *status, const char *output, const c
 	e = known ? th_json_root(known) : NULL;
 	job->evidence = e;
 	job->output = doc ? th_json_root(doc) : NULL;
+	job->written = th_str_n(bytes, size);
 	why = th_json_get(e, "error");
 	if (th_json_bool(th_json_get(e, "timed_out"), false))
 		job->then(job, th_buf_str(&said), -1, TH_STR(""));

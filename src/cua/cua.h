@@ -23,7 +23,7 @@ struct th_cua_socket;
 typedef void th_cua_fn(struct th_cua_job *job);
 typedef void th_cua_answered_fn(void *to, struct th_str json);
 /* What a call of the computer said, when it was done; else the job has failed.  `said`: its text;
- * `exit_code` of a command. */
+ * `exit_code` of a command; below 0: its time was over. */
 typedef void th_cua_then(struct th_cua_job *job, struct th_str said, int exit_code,
 			 struct th_str bytes);
 
@@ -44,6 +44,7 @@ struct th_cua_job {
 	th_cua_answered_fn *answered; /* NULL: nobody waits any more */
 	/* Of the call that was answered; good in `then` alone. */
 	const struct th_json *evidence, *output;
+	struct th_str written; /* by a command, also by one that was ended */
 	void *to;
 	struct th_json_doc *doc;
 	struct th_cua_command command;

@@ -320,29 +320,41 @@ void th_cua_write(struct th_cua_job *job)
 
 /* ---- commands ---- */
 
-/* It said the name of its folder, where both its outputs are. */
-static void then_ran(struct th_cua_job *job, struct th_str said, int exit_code, struct th_str bytes)
+static void then_late(struct th_cua_job *job, struct th_str said, int exit_code,
+		      struct th_str bytes)
 {
 	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	double timeout = th_json_num(th_json_get(job->command.params, "timeout"), 0);
 
+	(void)said, (void)exit_code, (void)bytes;
+	th_buf_printf(&out,
+		      "{\"success\":false,\"stdout\":\"\",\"stderr\":"
+		      "\"Command timed out after %gs\",\"return_code\":-1}",
+		      timeout > 0 ? timeout : COMMAND_MS_MAX / 1000.0);
+	th_cua_answer(job, th_buf_str(&out));
+}
+
+/* It said the name of its folder, where both its outputs are. */
+static void then_ran(struct th_cua_job *job, struct th_str said, int exit_code, struct th_str bytes)
+{
+	bool late = exit_code < 0;
+
 	(void)said;
-	if (exit_code < 0) {
-		th_buf_printf(&out,
-			      "{\"success\":false,\"stdout\":\"\",\"stderr\":"
-			      "\"Command timed out after %gs\",\"return_code\":-1}",
-			      timeout);
-		th_cua_answer(job, th_buf_str(&out));
-		return;
-	}
-	bytes = th_str_trim(bytes);
+	bytes = th_str_trim(job->written);
 	if (!bytes.len || bytes.ptr[0] != '/' || bytes.len >= TH_PATH_LEN_MAX - 2) {
-		fail_said(job, bytes);
+		if (late)
+			then_late(job, said, exit_code, bytes);
+		else
+			fail_said(job, bytes);
 		return;
 	}
 	job->exit_code = exit_code;
 	th_buf_clear(&job->path);
 	th_buf_add(&job->path, bytes);
+	if (late) {
+		th_cua_shell(job, th_buf_str(&job->path), TH_STR("rm -rf -- \"$p\""), then_late);
+		return;
+	}
 	th_buf_add_cstr(&job->path, "/o");
 	job->at = 0;
 	job->end = TH_SERVE_CUA_READ_MAX;

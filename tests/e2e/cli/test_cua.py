@@ -242,6 +242,9 @@ class Cua(serving.Served):
         self.done("exec", {"stdout": "it's\n", "stderr": "bad\n", "return_code": 0}, command="echo \"it's\"; echo bad >&2")
         self.assertEqual(self.do("run_command", command="sleep 9", timeout=0.3),
                          {"success": False, "stdout": "", "stderr": "Command timed out after 0.3s", "return_code": -1})
+        self.do("run_command", command="echo ended here; sleep 9", timeout=0.3)
+        self.done("run_command", {"stdout": "0\n", "stderr": "", "return_code": 0},  # its folder is gone, too
+                  command="cat \"${TMPDIR:-/tmp}\"/tmp.*/o | grep -c 'ended here' || true")
         long = self.do("shell", command="head -c 3000000 /dev/zero | tr '\\0' x; echo e >&2")
         self.assertEqual((len(long.get("stdout", "")), long.get("stderr"), long.get("error")), (3000000, "e\n", None))
         self.done("mkdir", path="a b'c/d")
