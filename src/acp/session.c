@@ -426,7 +426,8 @@ static bool read_prompt(struct prompt *p, const struct th_json *blocks)
 	th_jw_array_end(&p->w);
 	th_jw_object_end(&p->w);
 	th_jw_array_end(&p->w);
-	return (p->text.len || p->pictures) && !p->text.failed && !p->items.failed;
+	return (p->text.len || p->pictures) && !p->text.failed && !p->items.failed &&
+	       !memchr(p->text.ptr ?: "", 0, p->text.len);
 }
 
 /* Says it.  A session that waits for a decision takes no message: the person is asked first. */
@@ -463,7 +464,7 @@ void th_acp_prompt(struct acp *a, const struct th_rpc *m, const struct th_json *
 		th_acp_error(
 		    a, m->id, TH_RPC_EPARAMS,
 		    "a prompt is text, pictures (PNG, JPEG, WebP, GIF), links and embedded "
-		    "texts, and not empty");
+		    "texts, not empty, and without a zero");
 	} else {
 		s->prompt = copy(m->id);
 		if (say(s, &p, &err) != 0) {

@@ -385,7 +385,7 @@ class Acp(house.House):
         log = self.good("log", name, "--json").out
         for part in ("Look:", "[a.c](file:///a.c)", "int b;", "image"):
             self.assertIn(part, log)
-        for bad in ([], [{"type": "audio", "data": "", "mimeType": "audio/wav"}], [{"type": "image", "mimeType": "text/html", "data": ""}]):
+        for bad in ([], [{"type": "text", "text": "a\0b"}], [{"type": "audio", "data": "", "mimeType": "audio/wav"}], [{"type": "image", "mimeType": "text/html", "data": ""}]):
             self.assertEqual(editor.ask("session/prompt", sessionId=name, prompt=bad)["error"]["code"], -32602)
 
     def test_as_many_as_may_be_open(self):
