@@ -112,7 +112,8 @@ static const char *event_column(PGresult *r, int row, int column, struct th_even
 	source_id = th_source_find(source);
 	kind_id = th_event_find(kind);
 	if (source_id < 0 || kind_id < 0)
-		return "column source or event_class has a name that is not known";
+		return "column source or event_class has a name that is not known here; a newer "
+		       "thole may have written it";
 	ret->source = (enum th_source)source_id;
 	ret->kind = (enum th_event_kind)kind_id;
 	return NULL;

@@ -187,8 +187,11 @@ const char *th_event_column(sqlite3_stmt *st, struct th_placed_event *ret)
 		return c.bad;
 	source_id = th_source_find(source);
 	kind_id = th_event_find(kind);
-	if (source_id < 0 || kind_id < 0)
-		return source_id < 0 ? WRONG("source") : WRONG("kind");
+	if (source_id < 0)
+		return WRONG("source");
+	if (kind_id < 0)
+		return "column kind has a name that is not known here; a newer thole may have "
+		       "written it";
 	ev->source = (enum th_source)source_id;
 	ev->kind = (enum th_event_kind)kind_id;
 	return NULL;

@@ -408,6 +408,19 @@ static void rows_gone(void **state)
 	expect("DELETE FROM sessions WHERE session_id = 'f'", "sessions", "session g");
 }
 
+/* A log goes to an older program, too. */
+static void a_kind_of_tomorrow(void **state)
+{
+	struct th_verify_report r;
+
+	(void)state;
+	spoil("UPDATE events SET kind = 'of_tomorrow' WHERE session_id = 'a' AND seq = 4");
+	verify("", &r);
+	assert_true(r.bad);
+	assert_string_equal(r.key, "session a event 4");
+	assert_non_null(strstr(r.what, "a newer thole"));
+}
+
 static void rows_added_and_moved(void **state)
 {
 	static const char columns_of[] =
@@ -786,6 +799,7 @@ int main(void)
 		cmocka_unit_test(every_column),
 		cmocka_unit_test(named),
 		cmocka_unit_test(rows_gone),
+		cmocka_unit_test(a_kind_of_tomorrow),
 		cmocka_unit_test(rows_added_and_moved),
 		cmocka_unit_test(schema_changed),
 		cmocka_unit_test(one_session),
