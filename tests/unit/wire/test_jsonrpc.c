@@ -107,7 +107,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_an_id_at_its_limit),
-		cmocka_unit_test(test_an_id_at_its_limit),
 		cmocka_unit_test(test_members),
 		cmocka_unit_test(test_print),
 	};
