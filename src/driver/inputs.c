@@ -197,14 +197,18 @@ enum th_code th_driver_act(struct th_driver *d, struct th_handle h, struct th_st
 	return code;
 }
 
-/* What goes on with a goal is told so: it may be long ago. */
-static struct th_str goal_again(const struct th_session_judge *j, struct th_ev_goal *data)
+/* What goes on with a goal is told it again: it may be long ago, or not in the history any more. */
+static void goal_again(const struct th_session_judge *j, struct th_ev_goal *data,
+		       struct th_buf *text)
 {
 	data->goal = th_buf_str(&j->goal.text);
 	data->rounds = j->goal.rounds;
 	data->given = TH_MIN(j->goal.given, j->goal.rounds - 1); /* there is one more to be asked */
-	return TH_STR("Go on towards the goal that was given before. Look at how things really are "
-		      "now, do what is left, and answer only when all of it is done and checked.");
+	th_buf_printf(text,
+		      "Go on towards the goal that was given before. Look at how things really are "
+		      "now, do what is left, and answer only when all of it is done and checked. "
+		      "The goal:\n%.*s",
+		      TH_FMT(data->goal));
 }
 
 enum th_code th_driver_goal(struct th_driver *d, struct th_handle h, struct th_str goal,
@@ -221,7 +225,10 @@ enum th_code th_driver_goal(struct th_driver *d, struct th_handle h, struct th_s
 	j = l->fold.judge;
 	if (!goal.len && (!j || !j->goal.text.len || j->goal.on || j->goal.over))
 		return th_fail(err, TH_ENOENT, "there is no goal that was ended before its time");
-	th_buf_add(&text, goal.len ? goal : goal_again(j, &data));
+	if (goal.len)
+		th_buf_add(&text, goal);
+	else
+		goal_again(j, &data, &text);
 	code = th_live_history(l, err);
 	if (!code)
 		code =

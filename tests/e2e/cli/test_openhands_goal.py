@@ -103,6 +103,13 @@ class Goals(Faces):
         self.goal(fork, "/resume")
         self.wait_for(lambda: self.short(fork)[3:] == [("running", 1), ("complete", 2)])
         self.assertEqual(self.short(c), [("running", 0), ("running", 1), ("complete", 2)])
+        # Between the goal and its message: it is said when it is run.
+        (first,) = [e for e in self.told(c) if e.get("key") == "goal" and e["value"]["iteration"] == 0]
+        fork = self.good_call("POST", self.path(c, "/fork"), {"from_event_id": first["id"]}, 201)
+        self.goal(fork, "/resume")
+        self.wait_for(lambda: self.short(fork) == [("running", 0), ("interrupted", 0), ("running", 0), ("running", 1), ("complete", 2)])
+        (said,) = [e["llm_message"]["content"][0]["text"] for e in self.told(fork) if e["kind"] == "MessageEvent" and e["source"] == "user"]
+        self.assertTrue(said.endswith(GOAL), said)
 
     def test_what_is_wrong(self):
         self.begin()
