@@ -5,6 +5,7 @@
 
 #include "agents/agent_secret.h"
 #include "base/limits.h"
+#include "base/text.h"
 #include "runtime/given_source.h"
 #include "runtime/internal.h"
 #include "runtime/lookups.h"
@@ -181,10 +182,21 @@ static const struct value *find(const struct th_runtime_given *g, struct th_str 
 	return NULL;
 }
 
+/* Only a variable has it, so it may have several lines. */
+static enum th_code check_text(struct th_str text, struct th_err *err)
+{
+	if (text.len < TH_MASK_LEN_MIN || text.len > TH_MASK_LEN_MAX)
+		return th_fail(err, TH_EUSAGE,
+			       "its value has %zu bytes; a secret that can be masked has %d to %d",
+			       text.len, TH_MASK_LEN_MIN, TH_MASK_LEN_MAX);
+	if (memchr(text.ptr, 0, text.len))
+		return th_fail(err, TH_EUSAGE, "its value has a zero");
+	return th_utf8_valid(text) == text.len ? TH_OK
+					       : th_fail(err, TH_EUSAGE, "its value is no UTF-8");
+}
+
 static enum th_code check_value(const struct th_json *v, struct th_err *err)
 {
-	struct th_str text = th_json_str(v);
-
 	if (th_json_is_null(v))
 		return TH_OK;
 	if (th_json_is_object(v))
@@ -192,12 +204,7 @@ static enum th_code check_value(const struct th_json *v, struct th_err *err)
 	if (th_json_type(v) != TH_JSON_STR)
 		return th_fail(err, TH_EUSAGE,
 			       "its value is a text, or says where it is looked up");
-	if (text.len < TH_MASK_LEN_MIN || text.len > TH_MASK_LEN_MAX)
-		return th_fail(err, TH_EUSAGE,
-			       "its value has %zu bytes; a secret that can be masked has %d to %d",
-			       text.len, TH_MASK_LEN_MIN, TH_MASK_LEN_MAX);
-	return memchr(text.ptr, 0, text.len) ? th_fail(err, TH_EUSAGE, "its value has a zero")
-					     : TH_OK;
+	return check_text(th_json_str(v), err);
 }
 
 static enum th_code check_one(const struct th_agent_secrets *own, struct th_str name,
@@ -375,8 +382,13 @@ enum th_code th_runtime_given_have(struct th_runtime_session *s, struct th_given
 {
 	struct th_runtime_given *g = given_of(s);
 	struct th_str name = th_str_of(source->name);
-	enum th_code code = TH_OK;
+	enum th_code code;
 
+	while (value.len && (value.ptr[value.len - 1] == '\n' || value.ptr[value.len - 1] == '\r'))
+		value.len--;
+	code = check_text(value, err);
+	if (code)
+		return code;
 	if (!find(g, name, value))
 		code = check_count(g->count + 1, err) ?: mask_make(s, g, err)
 						      ?: mask_value(g, value, err);

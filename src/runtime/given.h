@@ -33,8 +33,8 @@ TH_NODISCARD enum th_code th_runtime_given_mask(const struct th_runtime_session 
 struct th_given_source *th_runtime_given_source(const struct th_runtime_session *s, size_t at);
 struct th_given_source *th_runtime_given_source_of(const struct th_runtime_session *s,
 						   uint64_t number);
-/* One has that value from now on.  TH_ELIMIT: it could not be masked, or is one too many.  The
- * executor is not told. */
+/* One has that value from now on, without its end of line.  TH_EUSAGE: it is no good one.
+ * TH_ELIMIT: it could not be masked, or is one too many.  The executor is not told. */
 TH_NODISCARD enum th_code th_runtime_given_have(struct th_runtime_session *s,
 						struct th_given_source *source, struct th_str value,
 						struct th_err *err);

@@ -82,7 +82,7 @@ static void client_ended(struct th_lookup *k)
 
 	if (!of)
 		return; /* it has another value now, or none */
-	if (!k->why.code && !th_secret_trim(&k->answer, &k->why))
+	if (!k->why.code)
 		(void)!th_runtime_given_have(k->session, of, th_buf_str(&k->answer), &k->why);
 	of->why = k->why;
 	of->due_ms = th_loop_now_ms(k->session->rt->loop) +

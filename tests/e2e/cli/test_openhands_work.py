@@ -184,7 +184,7 @@ class Work(Faces):
 
     def test_lookups(self):
         """A LookupSecret: its value is fetched of servers that the configuration names, with the client's headers."""
-        asked, values = [], {"/a": "first value looked up", "/b": "second value looked up"}
+        asked, values = [], {"/a": "first value looked up", "/b": "second value looked up", "/key": "-----BEGIN KEY-----\nits only line\n-----END KEY-----"}
 
         class Vault(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
@@ -203,7 +203,8 @@ class Work(Faces):
         self.addCleanup(vault.shutdown)
         origin = "http://127.0.0.1:%d" % vault.server_port
         lookup = lambda path, at=origin: {"kind": "LookupSecret", "url": at + path, "headers": {"X-Key": "key-of-the-vault"}, "description": None}
-        commands = ("echo $DEPLOY > out; echo got $DEPLOY", "echo again $DEPLOY > out", "echo none > out", "echo [$DEPLOY] > out")
+        commands = ("echo $DEPLOY > out; echo got $DEPLOY", "echo again $DEPLOY > out", "echo none > out", "echo [$DEPLOY] > out",
+                    "echo \"$DEPLOY\" > out; echo key")
         rules = [{"if": {"tail": "shell: " + line}, "parts": [{"function_call": {"name": "shell", "arguments": {"command": line}}}]} for line in commands]
         self.begin(rules=rules, serve="  secret_servers: [%s]\n" % origin)
         for at in ("http://localhost:%d" % vault.server_port, origin + "@127.0.0.1", origin + "1"):
@@ -217,6 +218,10 @@ class Work(Faces):
         self.assertEqual(self.has_run(c, "shell", commands[1])[1], "again %s\n" % values["/a"])
         self.assertEqual(asked, [("/a?token=of-the-address", "key-of-the-vault")])  # once a minute
         # Another one of that name; then one that nobody has, so that no call begins, until it is taken away.
+        self.give(c, {"DEPLOY": lookup("/b")})
+        self.assertEqual(self.has_run(c, "shell", commands[0])[1], values["/b"] + "\n")
+        self.give(c, {"DEPLOY": lookup("/key")})
+        self.assertEqual(self.has_run(c, "shell", commands[4])[1], values["/key"] + "\n")
         self.give(c, {"DEPLOY": lookup("/b")})
         self.assertEqual(self.has_run(c, "shell", commands[0])[1], values["/b"] + "\n")
         self.give(c, {"DEPLOY": lookup("/c")})
