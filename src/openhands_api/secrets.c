@@ -35,7 +35,7 @@ static const char *put_value(const struct th_settings *settings, const struct th
 {
 	struct th_str kind = th_json_get_str(v, "kind");
 
-	if (th_str_is(kind, "LookupSecret"))
+	if (th_str_is(kind, "LookupSecret") || (!kind.len && th_json_get(v, "url")))
 		return put_lookup(settings, v, w);
 	if (th_json_is_object(v) && (!kind.len || th_str_is(kind, "StaticSecret")))
 		v = th_json_get(v, "value");

@@ -162,7 +162,7 @@ class Work(Faces):
         self.assertEqual(self.has_run(c, "shell", commands[3])[1], other.replace("\n", " ") + "\n")
         self.give(c, {"DEPLOY": None, "NEVER": ""})
         self.assertEqual(self.has_run(c, "shell", commands[4])[1], "[]\n")
-        for wrong in ({"DEPLOY": short}, {"1": value}, {"A": 1}, {"A": {"kind": "LookupSecret", "url": "http://127.0.0.1/"}}, [], None):
+        for wrong in ({"DEPLOY": short}, {"1": value}, {"A": 1}, {"A": {"kind": "LookupSecret", "url": "http://127.0.0.1/"}}, {"A": {"url": "http://127.0.0.1/"}}, [], None):
             said = self.give(c, wrong, 422)
             self.assertNotIn(short, json.dumps(said))
         self.assertEqual(self.call("POST", "/api/conversations", {"agent": AGENT, "secrets": {"DEPLOY": short}}).status, 422)
@@ -232,7 +232,7 @@ class Work(Faces):
         self.assertEqual((self.workspaces / c["id"] / "out").read_text(), values["/b"] + "\n")
         self.give(c, {"DEPLOY": None})
         self.assertEqual(self.has_run(c, "shell", commands[3])[1], "[]\n")
-        for wrong in (dict(lookup("/a"), headers={"X-Key": 1}), dict(lookup("/a"), headers={"Host": "x"}), {"kind": "Other", "url": origin}):
+        for wrong in (dict(lookup("/a"), headers={"X-Key": 1}), dict(lookup("/a"), headers={"Host": "x"}), {"kind": "Other", "url": origin}, {"url": "http://127.0.0.1/"}):
             self.give(c, {"DEPLOY": wrong}, 422)
         written = self.everything_written()
         for one in (*values.values(), "key-of-the-vault", "token=of-the-address"):
