@@ -85,6 +85,7 @@ const plain = {
   state_changed: (d) => ({ type: 'state', state: d.to, title: ({ paused: 'Paused', scheduled: 'Begins later', stopped: 'Stopped', running: 'Goes on', stuck: 'Stuck', limit: 'At a limit' })[d.to] ?? `Now ${d.to}`, ...cut(d.reason ?? '') }),
   budget: (d) => ({ type: 'note', title: d.by ? `${d.by} gave it more` : 'Its limits were changed', ...cut(JSON.stringify({ ...d.limits, ...(d.turns ? { turns_more: d.turns } : {}), ...(d.seconds ? { seconds_more: d.seconds } : {}) })) }),
   plan: (d) => ({ type: 'note', title: d.on ? 'Plan mode: nothing is changed' : `${d.by || 'A person'} ended plan mode` }),
+  goal: (d) => ({ type: 'note', title: d.goal ? `${d.by || 'A person'} gave it a goal: at most ${number(d.rounds)} verdicts` : `${d.by || 'A person'} ended its goal`, ...cut(d.goal ?? '') }),
   verdict: (d) => ({ type: 'note', title: d.failed ? 'No verdict' : d.complete ? `Judged to be done (${d.score})` : `Judged not to be done (${d.score})`, ...cut(d.failed ?? [].concat(d.missing ?? []).map(String).join('\n')) }),
   sampled: (d) => ({ type: 'note', title: d.failed ? 'The model gave a server no answer' : 'The model answered a server of tools', ...cut(d.failed ?? String(d.answer?.content?.text ?? '')) }),
   server_task: (d) => ({ type: 'note', title: 'A server does a call as a task', ...cut(d.task) }),

@@ -60,6 +60,8 @@ def log():
         add("input_done", {"effect_id": "i%d" % n, "status": "failed" if n == 2 else "done", "why": "no such key"})
     add("control", {"taken": False, "by": "ada", "note": "I typed it."})
     add("budget", {"limits": {"turns": 20}})
+    add("goal", {"goal": "The sum is right.", "rounds": 3, "by": "ada"})
+    add("goal", {"by": "ada"})
     call("c1")  # providers give an id again
     add("outcome", {"call_id": "c1", "status": "refused", "output": "not again"}, "c1")
     turn(3, "All done.")
@@ -144,7 +146,7 @@ class Fold(house_page.Paged):
         })""" % json.dumps(log()))
         text = "\n".join(shown)
         for words in ("Approved by ada", "is tried again in 10 ms", "may have run", "journal", "Settled as done by ada", "it ran", "helper works on this", "2 turns",
-                      "a hands over to b", "Its answer was not waited for", "Guardrail g stopped output", "Paused", "ada took over the desktop", "13 actions", "Keys k k k k", "Type “t3”", "failed: no such key", "I typed it.", "Refused", "The output.", "kind of tomorrow"):
+                      "a hands over to b", "Its answer was not waited for", "Guardrail g stopped output", "Paused", "ada took over the desktop", "13 actions", "Keys k k k k", "Type “t3”", "failed: no such key", "I typed it.", "Refused", "The output.", "ada gave it a goal: at most 3 verdicts", "The sum is right.", "ada ended its goal", "kind of tomorrow"):
             self.assertIn(words, text)
         self.assertEqual(text.count("All done."), 1)  # said once, not again as the final output
 
