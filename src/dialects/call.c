@@ -370,6 +370,7 @@ enum th_code th_call_read(struct th_str *text, struct th_arena *a, struct th_tex
 	enum th_code code;
 	size_t n;
 
+	ret->name = ret->source = (struct th_str){ NULL, 0 };
 	ret->count = 0;
 	if (!th_call_begins(text))
 		return th_fail(err, TH_EPROTO, "there is no call");

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "actions/keys.h"
+#include "dialects/call.h"
 #include "dialects/elements.h"
 #include "dialects/list.h"
 #include "dialects/say.h"
@@ -495,6 +496,21 @@ static void test_others(void **state)
 	has(read_text("moondream", "{\"points\":[{\"x\":0.5,\"y\":0.25}]}"), "\"x\":500,\"y\":250");
 }
 
+/* What is no call has no name, whatever was in the memory before. */
+static void test_no_call(void **state)
+{
+	struct th_text_call call;
+	struct th_str text = TH_STR("wait a while");
+	struct th_err err = { 0 };
+
+	(void)state;
+	memset(&call, 0x5a, sizeof(call));
+	assert_int_equal(th_call_read(&text, &arena, &call, &err), TH_EPROTO);
+	assert_int_equal(call.name.len, 0);
+	assert_int_equal(call.source.len, 0);
+	has(read_text("uitars", "Thought: x\nAction: wait a while"), "there is no call");
+}
+
 static void test_targets(void **state)
 {
 	const char *in =
@@ -587,6 +603,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_batches, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_uitars, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_others, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_call, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_targets, setup, teardown),
 		cmocka_unit_test(test_prompts),
 		cmocka_unit_test(test_table),
