@@ -13,7 +13,7 @@ struct scan {
 	struct th_err *err;
 };
 
-static bool blank(char c)
+bool th_call_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
@@ -37,7 +37,7 @@ static size_t blanks(struct th_str s)
 {
 	size_t n = 0;
 
-	while (n < s.len && blank(s.ptr[n]))
+	while (n < s.len && th_call_blank(s.ptr[n]))
 		n++;
 	return n;
 }
@@ -102,7 +102,8 @@ static bool closes(struct th_str s)
 	}
 	if (s.ptr[0] != ')' && s.ptr[0] != ']')
 		return false;
-	while (rest.len && (blank(rest.ptr[0]) || strchr(")];,.", rest.ptr[0])) && rest.ptr[0]) {
+	while (rest.len && (th_call_blank(rest.ptr[0]) || strchr(")];,.", rest.ptr[0])) &&
+	       rest.ptr[0]) {
 		line = line || rest.ptr[0] == '\n';
 		rest = th_str_sub(rest, 1, rest.len);
 	}

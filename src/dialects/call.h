@@ -32,6 +32,7 @@ struct th_text_call {
 	struct th_str source;
 };
 
+bool th_call_blank(char c); /* stands before, between and behind what a call is made of */
 /* True if *text begins with a name and a parenthesis, after blanks, which are then cut off. */
 bool th_call_begins(struct th_str *text);
 /* Takes one call off *text.  TH_EPROTO: a sentence for the model. */

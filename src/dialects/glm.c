@@ -158,8 +158,7 @@ static struct th_str find_action(struct th_str s, struct th_str *ret_before, boo
 		bool start =
 		    i == 0 || !((s.ptr[i - 1] | 0x20) >= 'a' && (s.ptr[i - 1] | 0x20) <= 'z');
 
-		if (!start || s.ptr[i] == ' ' || s.ptr[i] == '\n' || s.ptr[i] == '_' ||
-		    !th_call_begins(&here))
+		if (!start || th_call_blank(s.ptr[i]) || s.ptr[i] == '_' || !th_call_begins(&here))
 			continue;
 		tries++;
 		name = th_str_trim(th_str_split(&name, '('));

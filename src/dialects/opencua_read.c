@@ -301,7 +301,6 @@ static bool find_code(struct th_str text, struct th_str *ret_before, struct th_s
 	ptrdiff_t head = th_str_find(text, TH_STR("## Code"));
 	struct th_str s = th_str_sub(text, (size_t)TH_MAX(head, 0), text.len);
 	ptrdiff_t fence = th_str_find(s, TH_STR("```"));
-	size_t skipped = 0;
 
 	if (fence >= 0) {
 		*ret_before = th_str_sub(text, 0, (size_t)TH_MAX(head, 0) + (size_t)fence);
@@ -312,23 +311,19 @@ static bool find_code(struct th_str text, struct th_str *ret_before, struct th_s
 		*ret_code = s;
 		return true;
 	}
-	s = text;
-	while (skipped < text.len) {
-		struct th_str line = th_str_sub(text, skipped, text.len), name;
+	for (s = text; s.len;) {
+		struct th_str rest = s, line = th_str_split(&rest, '\n'), name;
 
 		if (th_call_begins(&line)) {
 			name = line;
 			if (th_opencua_find(th_str_trim(th_str_split(&name, '(')))) {
-				*ret_before = th_str_sub(text, 0, skipped);
-				*ret_code = line;
+				*ret_before = th_str_sub(text, 0, text.len - s.len);
+				*ret_code =
+				    th_str_sub(text, (size_t)(line.ptr - text.ptr), text.len);
 				return true;
 			}
 		}
-		s = th_str_sub(text, skipped, text.len);
-		th_str_split(&s, '\n');
-		skipped = text.len - s.len;
-		if (!s.len)
-			break;
+		s = rest;
 	}
 	return false;
 }
@@ -348,7 +343,7 @@ static bool find_inline(struct th_say *say, struct th_str text, struct th_str *r
 					text.ptr[i - 1] == '.');
 		struct th_text_call call;
 
-		if (inside || text.ptr[i] == ' ' || text.ptr[i] == '\n' || !th_call_begins(&rest))
+		if (inside || th_call_blank(text.ptr[i]) || !th_call_begins(&rest))
 			continue;
 		name = rest;
 		if (!th_opencua_find(th_str_trim(th_str_split(&name, '('))))

@@ -15,6 +15,7 @@
 /* ---- decode ---- */
 
 #define THINK_TAG_MAX 120
+#define THINK_TRIES_MAX 64 /* tags of an answer whose end is looked for and is not there */
 
 /* The name of a thought's tag at the start of `s`: "gui_think", "think_never_used_…"; else empty.
  */
@@ -34,20 +35,23 @@ static struct th_str think_tag(struct th_str s)
 	return (struct th_str){ NULL, 0 };
 }
 
-/* Where the tag's end is, or -1. */
-static ptrdiff_t find_think_end(struct th_str s, struct th_str name)
+/* Where the tag's end is, or -1; *tries says how many more may have none. */
+static ptrdiff_t find_think_end(struct th_str s, struct th_str name, int *tries)
 {
 	struct th_buf tag = TH_BUF_INIT(TH_KIB);
 	ptrdiff_t at;
 
+	if (*tries == 0)
+		return -1;
 	th_buf_printf(&tag, "</%.*s>", TH_FMT(name));
 	at = th_str_find(s, th_buf_str(&tag));
 	th_buf_deinit(&tag);
+	*tries -= at < 0;
 	return at;
 }
 
 /* "<gui_think>…</gui_think>": what is in it, cut off *s. */
-static struct th_str take_think(struct th_str *s)
+static struct th_str take_think(struct th_str *s, int *tries)
 {
 	struct th_str name = think_tag(*s), inside;
 	size_t head = name.len + 2, tail = 0;
@@ -55,7 +59,7 @@ static struct th_str take_think(struct th_str *s)
 
 	if (!name.len)
 		return TH_STR("");
-	close = find_think_end(*s, name);
+	close = find_think_end(*s, name, tries);
 	if (close >= 0)
 		tail = name.len + 3;
 	else /* without its end: up to the call */
@@ -153,48 +157,51 @@ static bool say_block(struct th_say *say, struct th_str *s)
 }
 
 /* A word like "<thinking>" in a text, without its end, is no tag. */
-static bool thought_begins(struct th_str s)
+static bool thought_begins(struct th_str s, int *tries)
 {
 	struct th_str name = think_tag(s);
 
-	return name.len && find_think_end(s, name) >= 0;
+	return name.len && find_think_end(s, name, tries) >= 0;
 }
 
 /* What stands before a call, or behind the last: texts, and thoughts in their tags. */
-static void say_between(struct th_say *say, struct th_str s)
+static void say_between(struct th_say *say, struct th_str s, int *tries)
 {
 	while (s.len) {
 		size_t at = 0;
 
-		while (at < s.len && !thought_begins(th_str_sub(s, at, s.len)))
+		while (at < s.len && !thought_begins(th_str_sub(s, at, s.len), tries))
 			at++;
 		th_say_text(say, th_str_sub(s, 0, at));
 		s = th_str_sub(s, at, s.len);
-		th_say_reasoning(say, take_think(&s));
+		th_say_reasoning(say, take_think(&s, tries));
 	}
 }
 
 static void say_text(struct th_say *say, struct th_str text)
 {
 	struct th_str s = th_str_trim(text);
-	bool acted = false;
+	bool acted = false, tagged = true;
+	int tries = THINK_TRIES_MAX;
 
 	while (s.len) {
-		struct th_str think = take_think(&s);
-		ptrdiff_t call;
+		struct th_str think = take_think(&s, &tries);
+		ptrdiff_t call = -1;
 
 		th_say_reasoning(say, think);
 		s = th_str_trim(s);
-		call = th_str_find(s, TH_STR("<seed:tool_call>"));
-		if (call < 0)
+		if (tagged) /* what is not there once does not come later */
+			call = th_str_find(s, TH_STR("<seed:tool_call>"));
+		tagged = call >= 0;
+		if (!tagged)
 			call = th_str_find(s, TH_STR("<function="));
 		if (call > 0) {
-			say_between(say, th_str_sub(s, 0, (size_t)call));
+			say_between(say, th_str_sub(s, 0, (size_t)call), &tries);
 			s = th_str_sub(s, (size_t)call, s.len);
 		}
 		if (call < 0) {
 			if (!acted || !th_str_starts(s, TH_STR("<")))
-				say_between(say, s);
+				say_between(say, s, &tries);
 			return;
 		}
 		if (th_str_starts(s, TH_STR("<seed:tool_call>")))

@@ -511,6 +511,40 @@ static void test_no_call(void **state)
 	has(read_text("uitars", "Thought: x\nAction: wait a while"), "there is no call");
 }
 
+/* A model that says one thing again and again: steps in proportion to its length.  With the square
+ * of it, each takes minutes. */
+static void test_long_answers(void **state)
+{
+	static const char *const pieces[] = { "\t",        "\r\n",       "\n\n",
+					      "a\t",       "<think>",    "<function=x></function> ",
+					      "click( ",   "Action: a(", "'x",
+					      "Thought: x" };
+	struct th_buf text = TH_BUF_INIT(TH_MIB), items = TH_BUF_INIT(4 * TH_MIB);
+	struct th_buf out = TH_BUF_INIT(32 * TH_MIB);
+	struct th_err err;
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(profiles); i++)
+		for (size_t k = 0; k < TH_COUNT(pieces); k++) {
+			struct th_dialect_context c =
+			    context(&profiles[i], (struct th_size){ 1000, 1000 });
+
+			th_buf_clear(&text);
+			th_buf_clear(&items);
+			th_buf_clear(&out);
+			th_buf_add_char(&text, 'w');
+			while (text.len < 300 * TH_KIB)
+				th_buf_add_cstr(&text, pieces[k]);
+			th_buf_add_char(&text, 'w');
+			put_message(th_buf_str(&text), &items);
+			assert_int_equal(
+			    profiles[i].dialect->decode(&c, th_buf_str(&items), &out, &err), TH_OK);
+		}
+	th_buf_deinit(&text);
+	th_buf_deinit(&items);
+	th_buf_deinit(&out);
+}
+
 static void test_targets(void **state)
 {
 	const char *in =
@@ -604,6 +638,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_uitars, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_others, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_call, setup, teardown),
+		cmocka_unit_test(test_long_answers),
 		cmocka_unit_test_setup_teardown(test_targets, setup, teardown),
 		cmocka_unit_test(test_prompts),
 		cmocka_unit_test(test_table),
