@@ -8,6 +8,7 @@
 #include "driver/driver.h"
 #include "driver/person.h"
 #include "driver/skills.h"
+#include "guards/analyse.h"
 #include "history/history.h"
 #include "live/expiry.h"
 #include "live/log.h"
@@ -355,6 +356,8 @@ enum th_code th_driver_set_state(struct th_driver *d, struct th_handle h, enum t
 	}
 	code = th_live_state(l, to, reason, err);
 	if (!code) {
+		if (to == TH_STATE_STOPPED)
+			th_live_analyses_stop(l);
 		th_live_delegates_state(l, to, reason);
 		th_live_pump(l);
 	}

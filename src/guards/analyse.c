@@ -170,6 +170,16 @@ bool th_live_analyse(struct th_live *l, const struct th_analyse *q)
 
 /* ---- answers ---- */
 
+/* The call that waits for it; NULL: it does not any more. */
+static struct th_call *call_of(const struct th_live *l, const struct th_analysis *x)
+{
+	struct th_call *c = x->answer_seq == l->fold.answer_seq && x->call < l->fold.call_count
+				? &l->fold.calls[x->call]
+				: NULL;
+
+	return c && c->phase == TH_CALL_SEEN && !l->lost ? c : NULL;
+}
+
 enum th_code th_analyser_said(const struct th_effect_result *r, struct th_buf *text,
 			      struct th_err *err)
 {
@@ -234,6 +244,38 @@ static void forget(const struct th_live *l, const struct th_analysis *x, size_t 
 	l->driver->world.ops->tool_forget(l->driver->world.ctx, th_str_of(l->id), &id, 1);
 }
 
+/* Its open questions. */
+static void give_up(struct th_live *l, struct th_analysis *x)
+{
+	for (size_t i = 0; i < TH_ANALYSERS_MAX; i++) {
+		uint64_t id = x->questions[i].id;
+
+		if (!id)
+			continue;
+		x->questions[i].id = 0; /* what it says to that is nobody's */
+		l->driver->world.ops->tool_cancel(l->driver->world.ctx,
+						  th_live_ticket_of(l, TH_TICKET_ANALYSER, id));
+		forget(l, x, i);
+	}
+}
+
+void th_live_analyses_stop(struct th_live *l)
+{
+	struct th_analysis *x, *next;
+
+	for (x = l->analyses; x; x = next) {
+		struct th_call *c = call_of(l, x);
+
+		next = x->next;
+		if (x->asking)
+			continue;
+		give_up(l, x);
+		if (c)
+			x->record(l, c, th_buf_str(&x->item), th_buf_str(&x->grounding));
+		analysis_drop(l, x);
+	}
+}
+
 void th_live_analysis_done(struct th_live *l, struct th_ticket t, const struct th_effect_result *r)
 {
 	struct th_analysis *x = l->analyses;
@@ -249,16 +291,14 @@ void th_live_analysis_done(struct th_live *l, struct th_ticket t, const struct t
 	}
 	if (!x)
 		return;
-	c = x->answer_seq == l->fold.answer_seq && x->call < l->fold.call_count
-		? &l->fold.calls[x->call]
-		: NULL;
-	if (c && c->phase == TH_CALL_SEEN && !l->lost)
+	if (call_of(l, x))
 		write_answer(l, x, i, r);
 	forget(l, x, i);
 	x->questions[i].id = 0;
 	if (x->asking || !is_answered(x))
 		return;
-	if (c && c->phase == TH_CALL_SEEN && !l->lost)
+	c = call_of(l, x);
+	if (c)
 		x->record(l, c, th_buf_str(&x->item), th_buf_str(&x->grounding));
 	analysis_drop(l, x);
 	if (!l->lost)

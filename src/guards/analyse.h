@@ -23,6 +23,9 @@ struct th_analyse {
 /* True: some are asked, and the call waits. */
 bool th_live_analyse(struct th_live *l, const struct th_analyse *q);
 void th_live_analysis_done(struct th_live *l, struct th_ticket t, const struct th_effect_result *r);
+/* The session was stopped: nobody is asked any more, and each call that waited is recorded, as one
+ * that was cancelled. */
+void th_live_analyses_stop(struct th_live *l);
 void th_live_analyses_free(struct th_live *l);
 /* What such a program or server wrote, or why there is nothing; empty `text` before. */
 TH_NODISCARD enum th_code th_analyser_said(const struct th_effect_result *r, struct th_buf *text,

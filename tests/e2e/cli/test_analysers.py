@@ -3,12 +3,15 @@
 
 import http.server
 import json
+import os
+import pathlib
 import signal
 import threading
 import time
 import unittest
 
 import house
+import serving
 
 SHELL = {"function_call": {"name": "shell", "arguments": {"command": "echo made > made.txt"}}}
 WAITS = 3
@@ -17,9 +20,14 @@ WAITS = 3
 class Guard(http.server.BaseHTTPRequestHandler):
     answer, status, asked = b"{}", 200, []
 
+    hangs, hung_up = False, False
+
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         Guard.asked.append((self.path, self.headers.get("Authorization"), json.loads(body)))
+        if Guard.hangs:
+            Guard.hung_up = self.connection.recv(1) == b""
+            return
         self.send_response(Guard.status)
         self.send_header("Content-Length", str(len(Guard.answer)))
         self.end_headers()
@@ -27,6 +35,24 @@ class Guard(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+
+def words_of(path):
+    try:
+        return path.read_bytes().split(b"\0")
+    except OSError: # it has ended
+        return []
+
+
+def serve_guard(test):
+    """Its address."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Guard)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    Guard.answer, Guard.status, Guard.asked, Guard.hangs, Guard.hung_up = b"{}", 200, [], False, False
+    test.addCleanup(server.server_close)
+    test.addCleanup(server.shutdown)
+    return "http://127.0.0.1:%d/risk" % server.server_port
 
 
 class Analysers(house.House):
@@ -79,11 +105,7 @@ class Analysers(house.House):
         self.assertIn("in time", self.analyses[0]["failed"])
 
     def test_servers(self):
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Guard)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        self.addCleanup(server.server_close)
-        self.addCleanup(server.shutdown)
-        url = "http://127.0.0.1:%d/risk" % server.server_port
+        url = serve_guard(self)
         self.env["GUARD_TOKEN"] = "guard-secret"
         Guard.answer = b'{"risk": "high", "reason": "no"}'
         self.play("high", {"name": "s", "url": url, "token_env": "GUARD_TOKEN"}, code=WAITS)
@@ -138,6 +160,33 @@ class Analysers(house.House):
                                 ([{"name": "a", "command": ["x"], "timeout_s": 121}], "120")):
             (self.folder / "agent.yaml").write_text(json.dumps({"confirm": {"when": "risky", "external": external}}))
             self.bad(2, words, "run", "-a", self.folder / "agent.yaml", "Begin.")
+
+
+class Stopped(serving.Served):
+    def test_stopped_while_they_are_asked(self):
+        """Server and program are not asked any more, also where the session stays open; the call is refused."""
+        url, mark = serve_guard(self), "97.%d" % os.getpid()
+        Guard.hangs = True
+        agents = self.folder / "agents"
+        agents.mkdir()
+        external = [{"name": "s", "url": url, "timeout_s": 120}, {"name": "p", "command": ["/bin/sleep", mark], "timeout_s": 120}]
+        (agents / "a.yaml").write_text(json.dumps({"name": "a", "model": "gpt-5.4", "tools": ["shell"],
+                                                   "confirm": {"when": "risky", "external": external}}))
+
+        def asked():
+            return [path for path in pathlib.Path("/proc").glob("[0-9]*/cmdline") if mark.encode() in words_of(path)]
+
+        self.serve_rules([{"if": {"turns": {"equals": 0}}, "parts": [SHELL]}, {"parts": [{"text": "Done."}]}])
+        self.serve_http("--agents", agents, "--workspaces", self.work)
+        self.good_call("POST", "/api/sessions", {"agent": "a", "message": "look", "id": "s"}, status=201)
+        connection, _ = self.stream("/api/sessions/s/events") # who listens keeps it open
+        self.addCleanup(connection.close)
+        self.wait_for(lambda: Guard.asked and asked())
+        self.good_call("POST", "/api/sessions/s/cancel", status=202)
+        self.wait_for(lambda: Guard.hung_up and not asked())
+        events = self.good_call("GET", "/api/sessions/s/events?limit=1000")["events"]
+        self.assertEqual([e["data"]["policy"] for e in events if e["kind"] == "call"], ["refuse"])
+        self.assertEqual([e for e in events if e["kind"] == "analysis"], [])
 
 
 if __name__ == "__main__":
