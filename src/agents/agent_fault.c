@@ -4,6 +4,7 @@
  */
 #include "agents/agent.h"
 #include "base/limits.h"
+#include "base/shell.h"
 
 _Static_assert(TH_EXTRA_HEADERS_MAX == 16 && TH_EXTRA_HEADERS_SIZE_MAX == 4096,
 	       "th_agent_settings_fault says so");
@@ -149,6 +150,8 @@ static const char *critic_fault(const struct th_agent_judge *judge)
 		return "judges instead of a model, without model and goal";
 	if (!th_str_starts(c->url, TH_STR("http://")) && !th_str_starts(c->url, TH_STR("https://")))
 		return "has an url that is neither http nor https";
+	if (c->token_env.len && !th_shell_name_ok(c->token_env))
+		return "has a token_env that is no name of a variable (letters, digits and _)";
 	if (c->timeout_s > TH_CRITIC_SECONDS_MAX)
 		return "has a timeout_s of more than 600";
 	return NULL;

@@ -4,6 +4,7 @@
 #include "agents/mcp_header.h"
 #include "base/glob.h"
 #include "base/limits.h"
+#include "base/shell.h"
 #include "base/text.h"
 
 #define NAME_LEN_MAX 64 /* of a tool: what every provider takes */
@@ -184,6 +185,10 @@ static enum th_code check(const struct th_objects *servers, size_t index, const 
 	code = check_headers(&s->headers, err);
 	if (code)
 		return code;
+	*ret_field = "token_env";
+	if (s->token_env.len && !th_shell_name_ok(s->token_env))
+		return th_fail(err, TH_EUSAGE,
+			       "must be the name of a variable (letters, digits and _)");
 	*ret_field = "command";
 	if (!s->url.len && !s->command.count)
 		return th_fail(err, TH_EUSAGE, "is missing; or name an address with url");

@@ -2,6 +2,7 @@
 #include "agents/agent_secret.h"
 
 #include "base/limits.h"
+#include "base/shell.h"
 #include "base/text.h"
 
 #define HEADERS_MAX 8
@@ -74,10 +75,7 @@ static bool is_digit(char c)
 
 bool th_secret_name_ok(struct th_str name)
 {
-	for (size_t i = 0; i < name.len; i++)
-		if (!is_letter(name.ptr[i]) && (i == 0 || name.ptr[i] < '0' || name.ptr[i] > '9'))
-			return false;
-	return name.len > 0 && name.len <= TH_SECRET_NAME_MAX;
+	return th_shell_name_ok(name) && name.len <= TH_SECRET_NAME_MAX;
 }
 
 bool th_secret_header_ok(struct th_str name)
@@ -136,6 +134,10 @@ static enum th_code check_source(const struct th_secret_source *s, struct th_err
 		return th_fail(err, TH_EUSAGE, "has a url that is not http:// or https://");
 	if (s->command.count && (s->token_env.len || s->token_header.len))
 		return th_fail(err, TH_EUSAGE, "has a token, which is for a url");
+	if (s->token_env.len && !th_shell_name_ok(s->token_env))
+		return th_fail(
+		    err, TH_EUSAGE,
+		    "has a token_env that is no name of a variable (letters, digits and _)");
 	if (s->token_header.len && (!s->token_env.len || !th_secret_header_ok(s->token_header)))
 		return th_fail(err, TH_EUSAGE, "has a token_header that %s",
 			       s->token_env.len ? "may hold no token" : "has no token_env");
@@ -189,6 +191,11 @@ static enum th_code read_one(const struct th_json *v, struct th_arena *a,
 	if (!form.give && (form.tools.count || form.servers.count || form.hooks))
 		return th_fail(err, TH_EUSAGE,
 			       "has tools, servers or hooks, which get a value with give alone");
+	if (form.env.len && !th_shell_name_ok(form.env)) {
+		th_buf_add_cstr(path, ".env");
+		return th_fail(err, TH_EUSAGE,
+			       "must be the name of a variable (letters, digits and _)");
+	}
 	if (form.file.len && form.file.ptr[0] != '/') {
 		th_buf_add_cstr(path, ".file");
 		return th_fail(err, TH_EUSAGE, "must be an absolute path");

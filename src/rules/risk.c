@@ -2,6 +2,7 @@
 #include "rules/risk.h"
 
 #include "base/limits.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "rules/risk_internal.h"
 
@@ -102,6 +103,9 @@ const char *th_confirm_fault(const struct th_agent_confirm *c, const char **ret_
 			return "has an url that is neither http nor https";
 		if (x[i].token_env.len && !x[i].url.len)
 			return "has a token_env without an url";
+		if (x[i].token_env.len && !th_shell_name_ok(x[i].token_env))
+			return "has a token_env that is no name of a variable (letters, digits and "
+			       "_)";
 		if (x[i].timeout_s > TH_ANALYSER_SECONDS_MAX)
 			return "has a timeout_s of more than 120";
 		for (size_t j = 0; j < i; j++)

@@ -157,7 +157,8 @@ class Analysers(house.House):
         for external, words in (([{"name": "a"}], "without one of"), ([{"name": "a", "url": "ftp://x"}], "neither http"),
                                 ([{"name": "a", "command": ["x"]}] * 2, "twice"),
                                 ([{"name": str(i), "command": ["x"]} for i in range(9)], "more than 8"),
-                                ([{"name": "a", "command": ["x"], "timeout_s": 121}], "120")):
+                                ([{"name": "a", "command": ["x"], "timeout_s": 121}], "120"),
+                                ([{"name": "a", "url": "http://x", "token_env": "sk-a1"}], "no name of a variable")):
             (self.folder / "agent.yaml").write_text(json.dumps({"confirm": {"when": "risky", "external": external}}))
             self.bad(2, words, "run", "-a", self.folder / "agent.yaml", "Begin.")
 

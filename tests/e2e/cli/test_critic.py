@@ -131,7 +131,7 @@ class Critics(house.House):
 
     def test_bad_files_are_refused_by_name(self):
         for judge, words in (({"goal": "x"}, "without model and goal"), ({"critic": {"url": "ftp://x"}}, "neither http nor https"),
-                             ({"critic": {"timeout_s": 601}}, "more than 600"), ({"critic": {"url": ""}}, "url")):
+                             ({"critic": {"timeout_s": 601}}, "more than 600"), ({"critic": {"token_env": "sk-a1"}}, "no name of a variable"), ({"critic": {"url": ""}}, "url")):
             ended = self.thole("run", "-a", self.agent(**judge), "-s", "bad", "Begin.")
             self.assertEqual(ended.code, 2)
             self.assertIn(words, ended.err)

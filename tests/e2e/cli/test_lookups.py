@@ -193,6 +193,8 @@ class OfAProgram(Lookups):
         wrong(["from", "either a url or a command"], **{"from": {"url": "https://a.example", "command": ["x"]}})
         wrong(["from", "not http"], **{"from": {"url": "file:///etc/passwd"}})
         wrong(["from", "which is for a url"], **{"from": {"command": ["x"], "token_env": "A"}})
+        wrong(["from", "token_env that is no name of a variable"], **{"from": {"url": "https://a.example", "token_env": "sk-a1"}})
+        wrong(["env", "the name of a variable"], env="sk-a1")
         wrong(["from", "which is for a command"], **{"from": {"url": "https://a.example", "pass": ["A"]}})
         wrong(["from", "has no token_env"], **{"from": {"url": "https://a.example", "token_header": "X-A"}})
         wrong(["from", "may hold no token"], **{"from": {"url": "https://a.example", "token_env": "A", "token_header": "host"}})

@@ -260,6 +260,9 @@ static void test_check(void **state)
 	bad(&s, 1, "mcp_servers[0].headers", "Name: value");
 	s.headers = strs(header + 2, 1);
 	bad(&s, 1, "mcp_servers[0].headers", "control character");
+	s.headers = strs(NULL, 0);
+	s.token_env = TH_STR("sk-a1");
+	bad(&s, 1, "mcp_servers[0].token_env", "the name of a variable");
 	s = good;
 	s.token_env = TH_STR("T");
 	bad(&s, 1, "mcp_servers[0].headers", "with a url");
