@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/field.h"
+#include "base/session_name.h"
 #include "base/text.h"
 #include "stores/stores.h"
 
@@ -114,17 +115,9 @@ void th_cli_storep(struct th_store **s)
 
 enum th_code th_cli_check_name(struct th_str name, struct th_err *err)
 {
-	if (!name.len || name.len > TH_SESSION_ID_MAX || th_utf8_valid(name) != name.len)
-		return th_fail(err, TH_EUSAGE, "a session's name is text of 1 to %d bytes",
-			       TH_SESSION_ID_MAX);
-	for (size_t i = 0; i < name.len; i++)
-		if ((unsigned char)name.ptr[i] <= ' ' || name.ptr[i] == 0x7f ||
-		    strchr("@/", name.ptr[i]))
-			return th_fail(err, TH_EUSAGE,
-				       "a session's name has no blanks, no @ and no /");
-	if (name.ptr[0] == '-')
-		return th_fail(err, TH_EUSAGE, "a session's name does not begin with a dash");
-	return TH_OK;
+	const char *fault = th_session_name_fault(name);
+
+	return fault ? th_fail(err, TH_EUSAGE, "a session's name %s", fault) : TH_OK;
 }
 
 /* Names of sessions: of those that begin as asked, or the newest there are. */

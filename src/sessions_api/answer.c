@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/codec.h"
+#include "base/session_name.h"
 #include "io/clock.h"
 #include "server/after.h"
 #include "sessions_api/internal.h"
@@ -36,6 +37,15 @@ bool th_api_body_read(struct th_access *a, const struct th_table *t, struct th_a
 	if (code)
 		th_access_fail(a, 400, "invalid_body", "%s", err.msg);
 	return !code;
+}
+
+bool th_api_is_name(struct th_access *a, struct th_str id)
+{
+	const char *fault = id.len ? th_session_name_fault(id) : NULL;
+
+	if (fault)
+		th_access_fail(a, 400, "invalid_body", "id %s", fault);
+	return !fault;
 }
 
 const char *th_api_body_text(struct th_api_body *b, struct th_str s)

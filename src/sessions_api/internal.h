@@ -37,6 +37,8 @@ struct th_api_body {
 bool th_api_body_read(struct th_access *a, const struct th_table *t, struct th_api_body *b,
 		      void *out);
 void th_api_body_deinit(struct th_api_body *b);
+/* A new session can have that name, or it is empty: none was chosen.  False: it was answered. */
+bool th_api_is_name(struct th_access *a, struct th_str id);
 /* As a C string of the body's life; NULL: it is empty. */
 const char *th_api_body_text(struct th_api_body *b, struct th_str s);
 

@@ -23,7 +23,7 @@
 	F(session_cancel, str, when, "when", TH_NONEMPTY, "now (default), or after_turn")
 #define TH_FIELDS_session_fork(F)                                                                \
 	F(session_fork, int, seq, "seq", TH_POSITIVE, "the last event that it shares; default: all") \
-	F(session_fork, str, id, "id", TH_NONEMPTY, "the new session's name; default: a new UUID")
+	F(session_fork, str, id, "id", TH_NONEMPTY, "the new session's name, as of POST /api/sessions; default: a new UUID")
 #define TH_FIELDS_session_decision(F)                                                            \
 	F(session_decision, str, call_id, "call_id", TH_NONEMPTY, "the call; default: the first that waits") \
 	F(session_decision, bool, always, "always", 0, "and so with every later call of this tool") \
@@ -211,9 +211,7 @@ void th_api_session_fork(struct th_access *a)
 
 	if (!th_api_body_read(a, &th_session_fork_table, &b, &f))
 		return;
-	if (f.id.len > TH_SESSION_ID_MAX)
-		th_access_fail(a, 400, NULL, "id has at most %d bytes", TH_SESSION_ID_MAX);
-	else
+	if (th_api_is_name(a, f.id))
 		th_access_fork(a, a->args[0], (uint64_t)f.seq, th_api_body_text(&b, f.id),
 			       answer_forked);
 }

@@ -16,7 +16,7 @@
 	F(session_create, bool, plan, "plan", 0, "with message: in plan mode, which changes nothing") \
 	F(session_create, raw, start_at, "start_at", 0, "with message: when the task begins, a time such as \"2026-11-27T08:30:00Z\" or a number of seconds from now on; until then it is scheduled") \
 	F(session_create, str, priority, "priority", TH_NONEMPTY, "low, normal (the default) or high: which of the sessions that wait for a node goes on first, and which comes to a full one") \
-	F(session_create, str, id, "id", TH_NONEMPTY, "its name; default: a new UUID")             \
+	F(session_create, str, id, "id", TH_NONEMPTY, "its name, without blanks, @ and / and with no dash first; default: a new UUID")             \
 	F(session_create, raw, metadata, "metadata", 0, "an object of the caller's, without members thole_…")               \
 	F(session_create, str, computer, "computer", TH_NONEMPTY, "a kind of computer instead of the agent's, or none; GET /api/agents says which") \
 	F(session_create, raw, limits, "limits", 0, "as an agent file's; the lower of both holds")
@@ -222,11 +222,7 @@ static const struct th_served_agent *checked(struct th_access *a, const struct t
 	}
 	if (!is_callers(a, th_json_get(th_json_root(b->doc), "metadata")))
 		return NULL;
-	if (c->id.len > TH_SESSION_ID_MAX) {
-		th_access_fail(a, 400, NULL, "id has at most %d bytes", TH_SESSION_ID_MAX);
-		return NULL;
-	}
-	return from;
+	return th_api_is_name(a, c->id) ? from : NULL;
 }
 
 void th_api_sessions_create(struct th_access *a)
