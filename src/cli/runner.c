@@ -27,6 +27,7 @@ struct runner {
 	struct th_show show;
 	struct th_poll *prompt; /* a person is asked */
 	bool answers;           /* it wants an answer */
+	bool lasts;             /* or may be approved for good */
 	struct th_buf options;  /* of which these were offered, JSON */
 	struct th_buf question; /* about the call of this name */
 	bool interactive, done, interrupted;
@@ -103,10 +104,22 @@ static void end_prompt(struct runner *r)
 	r->prompt = th_poll_free(r->prompt);
 }
 
+static enum th_code decide(struct runner *r, enum th_word word, struct th_str answer,
+			   struct th_err *err)
+{
+	struct th_str call = th_buf_str(&r->question);
+
+	return word == TH_WORD_ALWAYS
+		   ? th_driver_decide_as(r->driver, r->handle, call, true, true, th_cli_user(),
+					 answer, err)
+		   : th_driver_decide(r->driver, r->handle, call, word == TH_WORD_YES,
+				      th_cli_user(), answer, err);
+}
+
 static void answered(struct runner *r, struct th_str answer)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	enum th_word word = th_show_word(answer);
+	enum th_word word = th_show_word(answer, r->lasts);
 	struct th_err err = {};
 	enum th_code code;
 
@@ -122,8 +135,7 @@ static void answered(struct runner *r, struct th_str answer)
 		ask(r);
 		return;
 	}
-	code = th_driver_decide(r->driver, r->handle, th_buf_str(&r->question), word == TH_WORD_YES,
-				th_cli_user(), r->answers ? answer : TH_STR(""), &err);
+	code = decide(r, word, r->answers ? answer : TH_STR(""), &err);
 	/* Which are: it does not wait any more, nor does another of that name. */
 	if (code && code != TH_ENOENT && code != TH_EUSAGE)
 		fail(r, &err);
@@ -155,6 +167,7 @@ static void ask(struct runner *r)
 	if (!c)
 		return;
 	r->answers = c->question;
+	r->lasts = th_show_lasts(c);
 	th_buf_clear(&r->options);
 	th_buf_add(&r->options, th_json_raw_get(c->arguments, "options"));
 	th_show_question(&r->show, th_buf_str(&r->question), c);

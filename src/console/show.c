@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "console/console.h"
+#include "core/policy.h"
 #include "models/model.h"
 
 #define QUESTION_LINES_MAX 64
@@ -158,6 +159,14 @@ struct th_str th_show_answer(const struct th_json *options, struct th_str line)
 	return chosen.len ? chosen : line;
 }
 
+/* Of a host it decides in every later task, too; of a call about others of its tool, where a person
+ * is not asked about each of them. */
+bool th_show_lasts(const struct th_call *c)
+{
+	return !c->question && (c->host.phase == TH_HOST_ASKED ||
+				th_policy_sticks(true, c->class, c->each, c->safety_checks));
+}
+
 void th_show_question(struct th_show *s, struct th_str name, const struct th_call *c)
 {
 	th_view_break(s->view, &s->out);
@@ -177,15 +186,22 @@ void th_show_question(struct th_show *s, struct th_str name, const struct th_cal
 	}
 	th_buf_add_cstr(&s->out, "\n  why   ");
 	th_text_line(&s->out, c->reason, 1000);
-	th_buf_add_cstr(&s->out, "\nRun it? y: once   n: no   q: leave it waiting  [y/N/q] ");
+	th_buf_add_cstr(&s->out, "\nRun it? y: once   ");
+	if (th_show_lasts(c))
+		th_buf_printf(&s->out, "a: always (this %s)   ",
+			      c->host.phase == TH_HOST_ASKED ? "host" : "tool");
+	th_buf_printf(&s->out, "n: no   q: leave it waiting [%sN/q] ",
+		      th_show_lasts(c) ? "y/a/" : "y/");
 }
 
-enum th_word th_show_word(struct th_str answer)
+enum th_word th_show_word(struct th_str answer, bool lasts)
 {
 	if (th_str_ieq(answer, TH_STR("q")))
 		return TH_WORD_KEEP;
 	if (th_str_ieq(answer, TH_STR("y")) || th_str_ieq(answer, TH_STR("yes")))
 		return TH_WORD_YES;
+	if (lasts && (th_str_ieq(answer, TH_STR("a")) || th_str_ieq(answer, TH_STR("always"))))
+		return TH_WORD_ALWAYS;
 	if (!answer.len || th_str_ieq(answer, TH_STR("n")) || th_str_ieq(answer, TH_STR("no")))
 		return TH_WORD_NO;
 	return TH_WORD_NONE;

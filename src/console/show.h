@@ -40,8 +40,10 @@ void th_show_progress(struct th_show *s, struct th_str tool, struct th_str bytes
 
 /* The exact action that an approval would be bound to, and the question about it. */
 void th_show_question(struct th_show *s, struct th_str name, const struct th_call *c);
-enum th_word { TH_WORD_YES, TH_WORD_NO, TH_WORD_KEEP, TH_WORD_NONE };
-enum th_word th_show_word(struct th_str answer); /* NONE: a slip is no decision */
+bool th_show_lasts(const struct th_call *c); /* "always" is an answer to it */
+enum th_word { TH_WORD_YES, TH_WORD_ALWAYS, TH_WORD_NO, TH_WORD_KEEP, TH_WORD_NONE };
+/* NONE: a slip is no decision. */
+enum th_word th_show_word(struct th_str answer, bool lasts);
 /* What is meant with a line: the option of that number, or the line itself. */
 struct th_str th_show_answer(const struct th_json *options, struct th_str line);
 

@@ -217,6 +217,7 @@ struct question {
 	struct th_follow *f;
 	struct th_buf name, options;
 	bool answers; /* the agent wants an answer, of which `options` were offered */
+	bool lasts;   /* or it may be approved for good */
 };
 
 static void show_question(void *ctx, const struct th_call *c)
@@ -224,6 +225,7 @@ static void show_question(void *ctx, const struct th_call *c)
 	struct question *q = ctx;
 
 	q->answers = c->question;
+	q->lasts = th_show_lasts(c);
 	th_buf_clear(&q->options);
 	th_buf_add(&q->options, th_json_raw_get(c->arguments, "options"));
 	th_show_question(&q->f->show, th_buf_str(&q->name), c);
@@ -281,22 +283,24 @@ static bool ask(struct th_follow *f)
 		code = th_edit_each(store, a.session, look_at, &a, &f->err);
 		if (code || !a.found)
 			break;
-		word = read_answer(f, line, &answer) ? th_show_word(answer) : TH_WORD_KEEP;
+		word = read_answer(f, line, &answer) ? th_show_word(answer, q.lasts) : TH_WORD_KEEP;
 		if (q.answers && word != TH_WORD_KEEP)
 			word = answer.len ? TH_WORD_YES : TH_WORD_NONE;
 	}
 	if (q.answers && th_json_parse(th_buf_str(&q.options), &doc, NULL) == TH_OK)
 		answer = th_show_answer(th_json_root(doc), answer);
-	if (word == TH_WORD_YES || word == TH_WORD_NO) {
+	if (!code && word != TH_WORD_KEEP && word != TH_WORD_NONE) {
 		th_jw_object(&w);
 		th_jw_kstr(&w, "call_id", th_buf_str(&q.name));
 		if (q.answers)
 			th_jw_kstr(&w, "answer", answer);
+		if (word == TH_WORD_ALWAYS)
+			th_jw_kbool(&w, "always", true);
 		th_jw_object_end(&w);
 		code = post(f,
-			    q.answers             ? "/answer"
-			    : word == TH_WORD_YES ? "/approve"
-						  : "/reject",
+			    q.answers            ? "/answer"
+			    : word == TH_WORD_NO ? "/reject"
+						 : "/approve",
 			    &body);
 		if (code == TH_ENOENT || code == TH_EUSAGE) { /* it was decided meanwhile */
 			f->err = (struct th_err){};
@@ -305,7 +309,7 @@ static bool ask(struct th_follow *f)
 	}
 	th_buf_deinit(&q.name);
 	th_buf_deinit(&q.options);
-	return !code && (word == TH_WORD_YES || word == TH_WORD_NO);
+	return !code && word != TH_WORD_KEEP && word != TH_WORD_NONE;
 }
 
 /* ---- the whole ---- */

@@ -74,23 +74,34 @@ class Human(house.House):
         self.assertEqual((self.work / "file").read_text(), "once\n")
         self.assertEqual(self.kinds("k").count("model_answered"), 2)
 
-    def test_at_a_terminal(self):
-        """The approval of a call is asked for at the same terminal."""
+    def talk(self, *steps):
+        """A run at a terminal: what it says, and what is typed then."""
         main, side = pty.openpty()
         process = self.start("run", "-m", "human/human", "-s", "t", "--approve", "shell", "think", stdin=side, stdout=side,
                              stderr=side)
         os.close(side)
         said = b""
-        for wanted, answer in ((b"help says what can be said", b"shell echo yes > file\n"), (b"Run it?", b"y\n"),
-                               (b"result:", b"done\n")):
+        for wanted, answer in steps:
             while wanted not in said:
                 self.assertTrue(select.select([main], [], [], 20)[0], said)
                 said += os.read(main, 4096)
-            said = said[said.index(wanted):]
+            said = said[said.index(wanted) + len(wanted):]
             os.write(main, answer)
         self.assertEqual(process.wait(20), 0)
         os.close(main)
+
+    def test_at_a_terminal(self):
+        """The approval of a call is asked for at the same terminal."""
+        self.talk((b"help says what can be said", b"shell echo yes > file\n"), (b"Run it?", b"y\n"), (b"result:", b"done\n"))
         self.assertEqual((self.work / "file").read_text(), "yes\n")
+
+    def test_always_at_a_terminal(self):
+        """After that no call of the tool is asked about."""
+        self.talk((b"help says what can be said", b"shell echo 1 >> file\n"), (b"a: always (this tool)", b"a\n"),
+                  (b"result:", b"shell echo 2 >> file\n"), (b"result:", b"done\n"))
+        self.assertEqual((self.work / "file").read_text(), "1\n2\n")
+        said = [json.loads(line)["data"] for line in self.good("log", "t", "--json").out.splitlines() if json.loads(line)["kind"] == "approval_decided"]
+        self.assertEqual([(d["approve"], d["always"]) for d in said], [(True, True)])
 
 
 class Http(house.House):
