@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "io/clock.h"
 #include "model_api/response_making.h"
@@ -18,6 +19,27 @@ static const struct th_wire *wire_of(const char *name)
 		if (strcmp(th_wires[i]->name, name) == 0)
 			return th_wires[i];
 	return NULL;
+}
+
+/* What a wire says of a request begins with the member that it is about.  NULL: it is not about one
+ * alone. */
+static const char *member_of(const char *why)
+{
+	static const char *const members[] = { "model", "input", "messages", "tools" };
+	struct th_str rest = th_str_of(why), word = th_str_split(&rest, ' ');
+
+	for (size_t i = 0; i < TH_COUNT(members); i++)
+		if (th_str_is(word, members[i]))
+			return members[i];
+	return NULL;
+}
+
+static bool fault_wire(struct th_making *m, const struct th_err *why)
+{
+	m->fault->param = member_of(why->msg);
+	return th_response_fault(
+	    m->fault, 400, strstr(why->msg, " is missing") ? "missing_required_parameter" : NULL,
+	    "%s", why->msg);
 }
 
 static bool read_body(struct th_making *m, struct th_str body)
@@ -34,7 +56,7 @@ static bool read_body(struct th_making *m, struct th_str body)
 					 "the body is no JSON object");
 	if (wire_of(m->face->wire)->request_decode((struct th_str){ NULL, 0 }, body, &text, &err) !=
 	    TH_OK)
-		return th_response_fault(m->fault, 400, NULL, "%s", err.msg);
+		return fault_wire(m, &err);
 	if (th_json_parse(th_buf_str(&text), &m->unified, &err) != TH_OK)
 		return th_response_fault(m->fault, 500, NULL, "%s", err.msg);
 	m->u = th_json_root(m->unified);

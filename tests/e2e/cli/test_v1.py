@@ -276,7 +276,12 @@ class Responses(Face):
     def test_what_may_not_be_asked(self):
         self.begin()
         self.assertEqual(self.respond(status=404, model="gpt-4", input="x")["error"]["code"], "model_not_found")
-        self.assertIn("model is missing", self.good_call("POST", "/v1/responses", {"input": "x"}, status=400)["error"]["message"])
+        wrong = self.good_call("POST", "/v1/responses", {"input": "x"}, status=400)["error"]
+        self.assertIn("model is missing", wrong["message"])
+        self.assertEqual((wrong["param"], wrong["code"]), ("model", "missing_required_parameter"))
+        wrong = self.good_call("POST", "/v1/chat/completions", {"messages": [{"role": "user", "content": "x"}]}, status=400)["error"]
+        self.assertEqual((wrong["param"], wrong["message"]), ("model", "model must be a string"))
+        self.assertEqual(self.respond(status=400, input=5)["error"]["param"], "input")
         self.assertIn("input is missing", self.respond(status=400)["error"]["message"])
         self.assertEqual(self.respond(status=404, input="x", conversation="conv_1")["error"]["code"], "conversation_not_found")
         wrong = self.respond(status=400, input="x", metadata={"a": 1})["error"]
