@@ -214,7 +214,7 @@ enum th_code th_file_write(const char *path, struct th_str bytes, mode_t mode, s
 	dir[slash ? dir_len : 1] = '\0';
 	TH_CLEANUP(th_fd_close) int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir_fd < 0)
-		return th_fail_errno(err, errno, "%s", dir);
+		return th_fail_errno(err, errno, "%s", path);
 	enum th_code code = th_file_write_at(dir_fd, name, bytes, mode, err);
 	return code && slash ? th_prefix(err, code, "%.*s", (int)dir_len - 1, dir) : code;
 }

@@ -90,6 +90,7 @@ static void errors_say_where_and_why(void **state)
 	assert_non_null(strstr(err.msg, "/none: No such file"));
 	assert_int_equal(th_file_read(folder, 5, &b, &err), TH_EIO);
 	assert_int_equal(th_file_write(in("no/where"), TH_STR(""), 0600, &err), TH_ENOENT);
+	assert_non_null(strstr(err.msg, "/no/where: No such file"));
 	assert_int_equal(th_file_write(in("x/"), TH_STR(""), 0600, &err), TH_EUSAGE);
 	assert_int_equal(th_file_write(in(".."), TH_STR(""), 0600, &err), TH_EUSAGE);
 }
