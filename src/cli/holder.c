@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/str.h"
 #include "cli/cli.h"
 #include "io/files.h"
@@ -25,7 +26,7 @@ static bool is_thole(pid_t pid)
 /* thole [OPTION…] serve …, or thole demo serve. */
 static bool is_server(pid_t pid)
 {
-	char path[64], line[256]; /* its first words are enough */
+	char path[64], line[TH_PATH_LEN_MAX + 64]; /* its first words are enough */
 	struct th_str rest, word;
 	ssize_t n;
 	int fd;
