@@ -13,6 +13,7 @@
 #include "io/clock.h"
 #include "io/files.h"
 #include "remote/remote.h"
+#include "runtime/secrets.h"
 #include "stores/stores.h"
 
 #define AT(member) offsetof(struct run_options, member)
@@ -380,7 +381,7 @@ static int run_run(const struct th_command *self, int argc, char **argv)
 	if (code == TH_OK)
 		code = session_exists(&o, config, &exists, &err);
 	if (code == TH_OK && !exists)
-		code = th_run_agent(&o, config, &a, &agent, &err);
+		code = th_run_agent(&o, config, &a, &agent, &err) ?: th_secrets_here(&agent, &err);
 	if (code != TH_OK)
 		return th_cli_fail(&err);
 	job.agent = exists ? NULL : &agent;

@@ -42,7 +42,7 @@ static enum th_code read_key(struct th_buf *key, struct th_err *err)
 	return code;
 }
 
-/* Empty: it is asked for, and nothing has come yet. */
+/* Empty: it is asked for (by `of`), and nothing has come yet. */
 static enum th_code read_value(const struct th_runtime_session *of, const struct th_agent_secret *s,
 			       struct th_buf *value, struct th_err *err)
 {
@@ -70,6 +70,30 @@ static enum th_code read_value(const struct th_runtime_session *of, const struct
 		code = th_file_read(name.ptr, TH_MASK_LEN_MAX + 2, value, err);
 	}
 	return code ? code : th_secret_trim(value, err);
+}
+
+enum th_code th_secrets_here(const struct th_agent *agent, struct th_err *err)
+{
+	TH_CLEANUP(th_arena_deinit) struct th_arena a = {};
+	TH_CLEANUP(th_buf_deinit) struct th_buf path = TH_BUF_INIT(TH_KIB);
+	struct th_buf value = TH_BUF_INIT(8 * TH_KIB);
+	struct th_agent_secrets secrets;
+	enum th_code code;
+
+	th_arena_init(&a, 2 * TH_MIB);
+	code = th_agent_secrets_read(agent->secrets, &a, &secrets, &path, err);
+	for (size_t i = 0; !code && i < secrets.count; i++) {
+		const struct th_agent_secret *s = &secrets.list[i];
+
+		if (s->from)
+			continue;
+		th_buf_clear(&value);
+		code = read_value(NULL, s, &value, err);
+		if (code)
+			(void)th_prefix(err, code, "secrets.%.*s", TH_FMT(s->name));
+	}
+	th_buf_wipe(&value);
+	return code;
 }
 
 static void placeholder(struct th_str key, struct th_str scope, struct th_str session,

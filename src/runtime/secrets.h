@@ -12,7 +12,12 @@
 #include "base/mask.h"
 #include "base/secret.h"
 
+struct th_agent;
 struct th_runtime_session;
+
+/* Whether each of an agent that begins has its value, but those that are asked for.  TH_EUSAGE: one
+ * is not there, or cannot be masked. */
+TH_NODISCARD enum th_code th_secrets_here(const struct th_agent *agent, struct th_err *err);
 
 /* *ret: a list of exec_secret as JSON; NULL: the session's agent has none.  One that is asked for
  * (runtime/lookups.h) and has not come is empty.  TH_EUSAGE: another is not there, or is too short

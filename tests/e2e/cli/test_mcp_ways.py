@@ -79,9 +79,11 @@ class Ways(Http):
         self.assertNotIn(value, self.shown)
         self.standin.end()
         del self.env["TOKEN"]
-        self.serve({"parts": [{"text": "never asked"}]})
+        self.bad(2, "secrets.TOKEN: the variable TOKEN is not set", "run", "-a", agent, "-s", "no", "go")
+        never = {"parts": [{"text": "never asked"}]}
+        self.serve(never, never, {"parts": [call("t_leak")]}, {"parts": [{"text": "Well."}]})
         self.violations = False
-        self.assertIn("the variable TOKEN is not set", self.good("run", "-a", agent, "-s", "no", "go", code=1).out)
+        self.assertIn("the variable TOKEN is not set", self.good("run", "-s", "one", "go").out)
 
     def instructed(self, name, agent):
         """What the model is told at the first and at the last request of a run with one call."""

@@ -244,9 +244,9 @@ class Secrets(house.House):
             self.env.pop("NOT_THERE", None)
             if value:
                 self.env["NOT_THERE"] = value
-            ended = self.thole("run", "-m", "human/human", "-a", self.agent, "go", stdin="shell id\ndone x\n")
-            self.assertIn(words, ended.err)
+            ended = self.bad(2, ["secrets.NOT_THERE: ", words], "run", "-m", "human/human", "-a", self.agent, "go")
             self.assertNotIn(value or "?", ended.err)
+        self.assertEqual(self.good("sessions", "--names").out, "")
 
 
 if __name__ == "__main__":

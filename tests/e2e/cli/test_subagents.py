@@ -173,6 +173,7 @@ class Subagents(house.House):
             self.assertIn("looker.md: the server own: ", ended.err)
             self.assertIn(words, ended.err)
         self.file("looker.md", self.with_programs(hooks=None))
+        self.env["KEY"] = "the-key-of-the-caller"
         more = "subagents: {repository: true, trusted: [repository]}\nmcp_servers: [{name: own, command: [x]}]\nsecrets: {KEY: {give: true, servers: [own]}}"
         self.assertIn("has the name of one that gets a secret", self.thole("run", "-a", self.agent(more), "x").err)
 
