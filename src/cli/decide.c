@@ -370,17 +370,17 @@ static const struct th_option cancel_options[] = {
 	TH_OPTIONS_END,
 };
 
-/* Opens the session; a runtime that has it is asked to pause and end first, unless it is a server:
- * that would take the sessions of others down with it. */
+/* Opens the session; a runtime that has it is asked to pause and end first, unless it has
+ * those of others, too, which would go down with it. */
 static enum th_code open_by_force(struct th_edit *e, struct th_store *store, struct th_str id,
 				  struct th_err *err)
 {
 	uint64_t until = th_clock_ms() + OWNER_WAIT_MS;
 	enum th_code code = th_edit_open(e, store, store, id, err);
-	bool server = false;
-	pid_t pid = code == TH_EBUSY ? th_holder_of(err, &server) : 0;
+	enum th_holder holder = TH_HOLDER_RUN;
+	pid_t pid = code == TH_EBUSY ? th_holder_of(err, &holder) : 0;
 
-	if (!pid || server || kill(pid, SIGTERM) != 0)
+	if (!pid || holder != TH_HOLDER_RUN || kill(pid, SIGTERM) != 0)
 		return code;
 	while (code == TH_EBUSY && th_clock_ms() < until) {
 		usleep(OWNER_POLL_US);
@@ -491,7 +491,8 @@ const struct th_command th_command_cancel = {
 	.summary = "stop what a session does, its desktop and commands too",
 	.text =
 	    "A thole run that works on the session is told to let go of it first; a thole serve "
-	    "that has it is not: ask it, with --server. The log stays; "
+	    "that has it is not (ask it, with --server), nor is the thole acp of an editor. The "
+	    "log stays; "
 	    "a new message\n"
 	    "(thole run -s NAME) would begin a new task in it, and thole resume go on with the "
 	    "old one.\n\n"

@@ -23,8 +23,8 @@ static bool is_thole(pid_t pid)
 	       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
-/* thole [OPTION…] serve …, or thole demo serve. */
-static bool is_server(pid_t pid)
+/* thole [OPTION…] serve …, thole demo serve, or thole acp. */
+static enum th_holder holder_of(pid_t pid)
 {
 	char path[64], line[TH_PATH_LEN_MAX + 64]; /* its first words are enough */
 	struct th_str rest, word;
@@ -40,10 +40,12 @@ static bool is_server(pid_t pid)
 	do
 		word = th_str_split(&rest, '\0');
 	while (rest.len && (th_str_starts(word, TH_STR("-")) || th_str_is(word, "demo")));
-	return th_str_is(word, "serve");
+	return th_str_is(word, "serve") ? TH_HOLDER_SERVER
+	       : th_str_is(word, "acp") ? TH_HOLDER_EDITOR
+					: TH_HOLDER_RUN;
 }
 
-pid_t th_holder_of(const struct th_err *busy, bool *ret_server)
+pid_t th_holder_of(const struct th_err *busy, enum th_holder *ret)
 {
 	struct th_str msg = th_str_of(busy->msg), rest, there;
 	ptrdiff_t at = th_str_find(msg, TH_STR("process "));
@@ -62,17 +64,20 @@ pid_t th_holder_of(const struct th_err *busy, bool *ret_server)
 	there = th_str_split(&there, ',');
 	if (!th_str_is(there, host) || !is_thole((pid_t)pid))
 		return 0;
-	*ret_server = is_server((pid_t)pid);
+	*ret = holder_of((pid_t)pid);
 	return (pid_t)pid;
 }
 
 int th_holder_fail(const struct th_err *err)
 {
-	bool server = false;
+	enum th_holder holder = TH_HOLDER_RUN;
 
-	if (err->code != TH_EBUSY || !th_holder_of(err, &server) || !server)
+	if (err->code != TH_EBUSY || !th_holder_of(err, &holder) || holder == TH_HOLDER_RUN)
 		return th_cli_fail(err);
-	return th_cli_die(th_code_exit(err->code),
-			  "%s; that is %s serve: the same command with --server URL reaches it",
-			  err->msg, th_cli_program());
+	return th_cli_die(
+	    th_code_exit(err->code),
+	    holder == TH_HOLDER_SERVER
+		? "%s; that is %s serve: the same command with --server URL reaches it"
+		: "%s; that is %s acp, which its editor began: do it there",
+	    err->msg, th_cli_program());
 }

@@ -139,6 +139,17 @@ class Acp(house.House):
         self.assertEqual([(s["sessionId"], s["cwd"], s["title"]) for s in listed], [(name, str(self.work), "Count.")])
         self.assertEqual(editor.good("session/list", cwd="/elsewhere")["sessions"], [])
 
+    def test_no_command_ends_it(self):
+        """It has the other sessions of its editor, too."""
+        self.serve([{"text": "One."}], [{"text": "Two."}])
+        editor = self.edit()
+        name = self.new()
+        self.assertEqual(editor.prompt(name, "Say one."), "end_turn")
+        for words in (["cancel", name], ["run", "-s", name, "more"], ["delete", name]):
+            self.bad(1, "that is %s acp, which its editor began: do it there" % house.THOLE, *words)
+        self.assertEqual(editor.prompt(name, "Say two."), "end_turn")
+        self.assertEqual(editor.said(), "Two.")
+
     def test_loaded_after_a_kill(self):
         self.serve(shell("echo hello"), [{"text": "Said."}], [{"text": "More."}])
         editor = self.edit()
