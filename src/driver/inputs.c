@@ -14,6 +14,7 @@
 #include "live/log.h"
 #include "live/queue.h"
 #include "side_models/ask.h"
+#include "side_models/ground.h"
 #include "side_models/judge.h"
 #include "transcript/transcript.h"
 #include "turns/provider_state.h"
@@ -356,8 +357,10 @@ enum th_code th_driver_set_state(struct th_driver *d, struct th_handle h, enum t
 	}
 	code = th_live_state(l, to, reason, err);
 	if (!code) {
-		if (to == TH_STATE_STOPPED)
+		if (to == TH_STATE_STOPPED) {
 			th_live_analyses_stop(l);
+			th_live_grounds_stop(l);
+		}
 		th_live_delegates_state(l, to, reason);
 		th_live_pump(l);
 	}

@@ -242,6 +242,20 @@ static void conclude(struct th_live *l, struct th_ground *g)
 	ground_free(l, g);
 }
 
+void th_live_grounds_stop(struct th_live *l)
+{
+	while (l->grounds) {
+		struct th_ground *g = l->grounds;
+
+		for (size_t i = 0; i < g->count; i++)
+			if (g->list[i].request) {
+				th_side_cancel(l, g->list[i].request);
+				ended(&g->list[i], TH_CALL_CANCELLED_WHY);
+			}
+		conclude(l, g);
+	}
+}
+
 static bool over(const struct th_ground *g)
 {
 	for (size_t i = 0; i < g->count; i++)

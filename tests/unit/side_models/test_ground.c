@@ -454,9 +454,10 @@ static void test_a_stop_cancels_the_question(void **unused)
 	assert_int_equal(
 	    th_driver_set_state(w->driver, w->h, TH_STATE_STOPPED, TH_STR("enough"), &err), TH_OK);
 	paper_settle(w);
-	th_driver_close(w->driver, w->h);
 	assert_int_equal(open_count(w, true), 0);
 	assert_int_equal(acts(w), 0);
+	assert_non_null(strstr(paper_last(w->log, TH_EV_CALL), "\"policy\":\"refuse\""));
+	th_driver_close(w->driver, w->h);
 	paper_free(w);
 }
 
