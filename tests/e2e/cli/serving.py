@@ -115,6 +115,11 @@ class Served(house.House):
         self.assertEqual(answer.status, status, answer)
         return answer.json()
 
+    def open_here(self):
+        """How many sessions the server has open."""
+        text = self.call("GET", "/metrics", who="boss").body.decode()
+        return int(text.split("\nthole_sessions_open ")[1].split("\n")[0])
+
     def stream(self, path, who="alice", headers=None):
         """(connection, response) of an event stream."""
         connection = self.connect()

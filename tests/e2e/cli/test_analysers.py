@@ -180,11 +180,10 @@ class Stopped(serving.Served):
         self.serve_rules([{"if": {"turns": {"equals": 0}}, "parts": [SHELL]}, {"parts": [{"text": "Done."}]}])
         self.serve_http("--agents", agents, "--workspaces", self.work)
         self.good_call("POST", "/api/sessions", {"agent": "a", "message": "look", "id": "s"}, status=201)
-        connection, _ = self.stream("/api/sessions/s/events") # who listens keeps it open
-        self.addCleanup(connection.close)
         self.wait_for(lambda: Guard.asked and asked())
         self.good_call("POST", "/api/sessions/s/cancel", status=202)
         self.wait_for(lambda: Guard.hung_up and not asked())
+        self.assertEqual(self.open_here(), 1, "the end of the session ends them, too")
         events = self.good_call("GET", "/api/sessions/s/events?limit=1000")["events"]
         self.assertEqual([e["data"]["policy"] for e in events if e["kind"] == "call"], ["refuse"])
         self.assertEqual([e for e in events if e["kind"] == "analysis"], [])

@@ -152,6 +152,7 @@ class Stopped(serving.Served):
         self.good_call("POST", "/api/sessions/s/cancel", status=202)
         self.wait_for(lambda: self.good_call("GET", "/api/sessions/s")["state"] == "stopped")
         self.wait_for(lambda: Critic.hung_up)
+        self.assertEqual(self.open_here(), 1, "the end of the session ends it, too")
         events = self.good_call("GET", "/api/sessions/s/events?limit=1000")["events"]
         self.assertEqual([e for e in events if e["kind"] in ("verdict", "final")], [])
 
