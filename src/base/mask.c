@@ -5,6 +5,9 @@
  * A node is a prefix of forms; its fail link is the longest other prefix that
  * its text ends with.  Edges are a hash table of (node, byte); those of the root,
  * where nearly every byte stays, are an array.
+ *
+ * Programs break lines: base64 at its 76th column, and a terminal puts "\r" before
+ * each "\n".  So the end of a line that goes on with no form is passed over.
  */
 #include "base/mask.h"
 
@@ -16,12 +19,16 @@
 #include "base/limits.h"
 
 #define STREAM_PIECE (64 * TH_KIB)
+#define LINE_ENDS_MAX 5 /* so many in a row end an occurrence */
+#define HELD_MAX ((size_t)LINE_ENDS_MAX * 8 * TH_MASK_LEN_MAX) /* the longest form, in such lines \
+								*/
 
 struct node {
 	uint32_t fail;
+	uint32_t parent;
 	uint32_t child, next; /* the first child; the next one of the same parent */
 	uint32_t depth;
-	uint32_t match; /* length of the longest form that ends here; 0: none */
+	uint32_t match; /* the last node of the longest form that ends here; 0: none */
 	unsigned char byte;
 };
 
@@ -95,6 +102,7 @@ static uint32_t add_child(struct th_mask *m, uint32_t node, unsigned char byte)
 		grow_edges(m);
 	m->count++;
 	m->nodes[new] = (struct node){ .byte = byte,
+				       .parent = node,
 				       .depth = m->nodes[node].depth + 1,
 				       .next = m->nodes[node].child };
 	m->nodes[node].child = new;
@@ -145,7 +153,7 @@ static bool add_form(struct th_mask *m, struct th_str form)
 			return false;
 		node = next;
 	}
-	m->nodes[node].match = (uint32_t)form.len;
+	m->nodes[node].match = node;
 	return true;
 }
 
@@ -255,7 +263,9 @@ void th_mask_build(struct th_mask *m)
 			       fail != 0)
 				fail = m->nodes[fail].fail;
 			m->nodes[c].fail = next;
-			m->nodes[c].match = TH_MAX(m->nodes[c].match, m->nodes[next].match);
+			next = m->nodes[next].match;
+			if (m->nodes[next].depth > m->nodes[m->nodes[c].match].depth)
+				m->nodes[c].match = next;
 			queue[to++] = c;
 		}
 	}
@@ -275,8 +285,39 @@ static uint32_t step(const struct th_mask *m, uint32_t node, unsigned char byte)
 	}
 }
 
-/* Masks bytes[from..len); what stands before `from` was read already and may be masked too.  The
- * first bytes of an occurrence may be gone already (TH_MASK_HOLD_MIN). */
+static bool ends_line(char c)
+{
+	return c == '\n' || c == '\r';
+}
+
+/* The end of a line at bytes[i], which no form has there; but not many in a row, so that what is
+ * held back stays small. */
+static bool passes_over(const struct th_mask *m, uint32_t node, const char *bytes, size_t i)
+{
+	size_t count = 0;
+
+	while (count < LINE_ENDS_MAX && count <= i && ends_line(bytes[i - count]))
+		count++;
+	return count > 0 && count < LINE_ENDS_MAX && m->nodes[node].child;
+}
+
+/* Where the text of `node`, which ends before bytes[end], begins, if that is not gone already
+ * (TH_MASK_HOLD_MIN); `cover`: it becomes stars, but for the ends of lines inside it. */
+static size_t begin_of(const struct th_mask *m, uint32_t node, char *bytes, size_t end, bool cover)
+{
+	while (node != 0 && end > 0) {
+		char c = bytes[--end];
+
+		if (ends_line(c) && (unsigned char)c != m->nodes[node].byte)
+			continue;
+		if (cover)
+			bytes[end] = '*';
+		node = m->nodes[node].parent;
+	}
+	return end;
+}
+
+/* Masks bytes[from..len); what stands before `from` was read already and may be masked too. */
 static bool mask(const struct th_mask *m, uint32_t *node, char *bytes, size_t from, size_t len)
 {
 	bool any = false;
@@ -289,14 +330,15 @@ static bool mask(const struct th_mask *m, uint32_t *node, char *bytes, size_t fr
 			if (i == len)
 				break;
 		}
-		at = step(m, at, (unsigned char)bytes[i]);
-		size_t match = m->nodes[at].match;
-		if (match) {
-			size_t there = TH_MIN(match, i + 1);
+		uint32_t next = step(m, at, (unsigned char)bytes[i]);
 
+		if (!next && passes_over(m, at, bytes, i))
+			continue;
+		/* The node stands for what was read, not for what is written here. */
+		at = next;
+		if (m->nodes[at].match) {
 			any = true;
-			/* The node stands for what was read, not for what is written here. */
-			memset(bytes + i + 1 - there, '*', there);
+			begin_of(m, m->nodes[at].match, bytes, i + 1, true);
 		}
 	}
 	*node = at;
@@ -313,7 +355,7 @@ bool th_mask_apply(const struct th_mask *m, char *bytes, size_t len)
 void th_mask_stream_init(struct th_mask_stream *s, const struct th_mask *m)
 {
 	*s = (struct th_mask_stream){ .mask = m };
-	th_buf_init(&s->held, STREAM_PIECE + 8 * TH_MASK_LEN_MAX);
+	th_buf_init(&s->held, STREAM_PIECE + HELD_MAX);
 }
 
 void th_mask_stream_deinit(struct th_mask_stream *s)
@@ -335,9 +377,9 @@ void th_mask_stream_feed(struct th_mask_stream *s, struct th_str bytes, struct t
 		th_buf_add(&s->held, piece);
 		assert(!s->held.failed);
 		(void)mask(s->mask, &s->node, s->held.ptr, from, s->held.len);
-		size_t depth = s->mask->nodes[s->node].depth;
-		size_t ready =
-		    s->held.len - (depth < TH_MASK_HOLD_MIN ? 0 : TH_MIN(depth, s->held.len));
+		size_t ready = s->held.len;
+		if (s->mask->nodes[s->node].depth >= TH_MASK_HOLD_MIN)
+			ready = begin_of(s->mask, s->node, s->held.ptr, ready, false);
 		th_buf_add(out, th_str_sub(th_buf_str(&s->held), 0, ready));
 		th_buf_drop(&s->held, ready);
 	}

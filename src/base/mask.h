@@ -4,6 +4,8 @@
  * they are, base64 (at each alignment, both alphabets), hex, escaped for URLs
  * and for JSON.
  *
+ * Also where lines end inside of it, as in base64 of 76 columns and on terminals.
+ *
  * Each byte of an occurrence becomes '*', so that lengths and JSON stay what
  * they were.  What costs is a look at each byte, and nothing without
  * secrets.  Pixels, compressed and encrypted bytes are out of reach.

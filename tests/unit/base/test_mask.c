@@ -128,6 +128,94 @@ static void test_url(void **state)
 	th_mask_free(m);
 }
 
+/* `text` with an end of line behind each `columns` bytes, the first after `first`. */
+static void add_lines(struct th_buf *out, struct th_str text, size_t first, size_t columns,
+		      const char *end)
+{
+	for (size_t len = first; text.len > 0; len = columns) {
+		th_buf_add(out, th_str_sub(text, 0, len));
+		text = th_str_sub(text, TH_MIN(len, text.len), text.len);
+		th_buf_add_cstr(out, text.len ? end : "");
+	}
+}
+
+/* As base64 and terminals break a form into lines, whole and byte by byte. */
+static void test_lines(void **state)
+{
+	static const char *const ends[] = { "\n", "\r\n" };
+	/* One of lines of its own: as it is alone, since the ends of others may be taken for these.
+	 */
+	static const char *const values[] = {
+		"-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nBKcwggS\n-----END KEY-----",
+		"github_pat_"
+		"11ABCDEFG0abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789",
+	};
+	struct th_mask *m = mask_of(values, TH_COUNT(values));
+
+	(void)state;
+	for (size_t first = 1; first <= 76; first++) {
+		for (int form = -1; form < 7; form++) {
+			struct th_buf text = TH_BUF_INIT(TH_KIB), lines = TH_BUF_INIT(8 * TH_KIB);
+			struct th_buf out = TH_BUF_INIT(8 * TH_KIB);
+			struct th_mask_stream s;
+
+			add_form(&text, th_str_of(values[form >= 0]), TH_MAX(form, 0));
+			th_buf_add_cstr(&lines, "before<\n");
+			add_lines(&lines, th_buf_str(&text), first, 76, ends[first % 2]);
+			th_buf_add_cstr(&lines, "\n>after");
+			size_t len = lines.len;
+			th_mask_stream_init(&s, m);
+			for (size_t i = 0; i < len; i++)
+				th_mask_stream_feed(&s, th_str_sub(th_buf_str(&lines), i, 1), &out);
+			th_mask_stream_end(&s, &out);
+			th_mask_stream_deinit(&s);
+			assert_true(th_mask_apply_buf(m, &lines));
+			assert_int_equal(lines.len, len);
+			assert_int_equal(out.len, len);
+			assert_memory_equal(lines.ptr, "before<\n", 8);
+			assert_memory_equal(lines.ptr + len - 7, "\n>after", 7);
+			size_t shown = 0;
+			for (size_t i = 8; i < len - 7; i++)
+				shown += lines.ptr[i] != '*' && lines.ptr[i] != '\n' &&
+					 lines.ptr[i] != '\r';
+			assert_true(shown <= (form < 4 ? 0U : 12U));
+			/* In pieces the first bytes may have gone. */
+			size_t differ = 0;
+			for (size_t i = 0; i < len; i++)
+				differ += out.ptr[i] != lines.ptr[i];
+			assert_true(differ < TH_MASK_HOLD_MIN);
+			th_buf_deinit(&text);
+			th_buf_deinit(&lines);
+			th_buf_deinit(&out);
+		}
+	}
+	th_mask_free(m);
+}
+
+/* What begins a secret is not held back by ends of lines without an end, and a whole one not by
+ * the end of its line. */
+static void test_many_lines(void **state)
+{
+	static const char *const value = "hunter2hunter2";
+	struct th_buf out = TH_BUF_INIT(TH_MIB);
+	struct th_mask *m = mask_of(&value, 1);
+	struct th_mask_stream s;
+
+	(void)state;
+	th_mask_stream_init(&s, m);
+	th_mask_stream_feed(&s, TH_STR("hunter2hunter2\n"), &out);
+	assert_string_equal(out.ptr, "**************\n");
+	th_mask_stream_feed(&s, TH_STR("hunter2"), &out);
+	assert_int_equal(out.len, 15);
+	for (int i = 0; i < 300000; i++)
+		th_mask_stream_feed(&s, TH_STR("\n"), &out);
+	assert_int_equal(out.len, 15 + 7 + 300000);
+	th_mask_stream_end(&s, &out);
+	th_mask_stream_deinit(&s);
+	th_mask_free(m);
+	th_buf_deinit(&out);
+}
+
 static void test_overlaps(void **state)
 {
 	const char *const values[] = { "abcdefgh", "cdefghijkl", "efghefgh" };
@@ -302,6 +390,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_forms),      cmocka_unit_test(test_url),
+		cmocka_unit_test(test_lines),      cmocka_unit_test(test_many_lines),
 		cmocka_unit_test(test_overlaps),   cmocka_unit_test(test_pieces),
 		cmocka_unit_test(test_canaries),   cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_more_later),
