@@ -11,25 +11,35 @@
 
 #define LINKS_MAX 8
 
-/* Replaces the last component of p->path by what it links to.  False: it is no link. */
-static bool follow(const struct th_tool_env *env, struct th_place *p)
+/* Replaces the last component of p->path by what it links to, if it is a link. */
+static enum th_code follow(const struct th_tool_env *env, struct th_place *p, bool *ret_link,
+			   struct th_err *err)
 {
 	char target[TH_PATH_LEN_MAX], joined[TH_PATH_LEN_MAX];
 	TH_CLEANUP(th_fd_close) int fd = -1;
+	struct th_str to;
 
+	*ret_link = false;
 	if (th_open_beneath(env->workspace_fd, th_str_of(p->path), O_PATH | O_NOFOLLOW, 0, &fd,
 			    NULL))
-		return false;
+		return TH_OK;
 	ssize_t len = readlinkat(fd, "", target, sizeof(target) - 1);
 	if (len <= 0)
-		return false;
+		return TH_OK;
+	*ret_link = true;
+	to = th_str_n(target, (size_t)len);
 	const char *slash = strrchr(p->path, '/');
 	int dir_len = slash && target[0] != '/' ? (int)(slash - p->path) + 1 : 0;
-	int n = snprintf(joined, sizeof(joined), "%.*s%.*s", dir_len, p->path, (int)len, target);
+	/* A path here is relative to the workspace: of an absolute one what is behind that. */
+	enum th_code code = target[0] == '/' ? th_tool_relative(env, to, &to, err) : TH_OK;
+	if (code)
+		return code;
+	int n = snprintf(joined, sizeof(joined), "%.*s%.*s", dir_len, p->path, TH_FMT(to));
 	if (n <= 0 || (size_t)n >= sizeof(joined))
-		return false;
+		return th_fail(err, TH_EUSAGE, "%s: its link names no file of the workspace",
+			       p->path);
 	memcpy(p->path, joined, (size_t)n + 1);
-	return true;
+	return TH_OK;
 }
 
 enum th_code th_place_find(const struct th_tool_env *env, struct th_str asked, struct th_place *ret,
@@ -47,16 +57,26 @@ enum th_code th_place_find(const struct th_tool_env *env, struct th_str asked, s
 		return th_fail(err, TH_EUSAGE, "%.*s is the workspace itself", TH_FMT(asked));
 	memcpy(ret->path, relative.ptr, relative.len);
 	ret->path[relative.len] = '\0';
-	for (int i = 0; follow(env, ret); i++)
-		if (i == LINKS_MAX)
-			return th_fail(err, TH_EPERM, "%.*s: too many links", TH_FMT(asked));
-	return TH_OK;
+	bool link = true;
+	for (int i = 0; link && !code; i++)
+		code = i > LINKS_MAX ? th_fail(err, TH_EPERM, "%.*s: too many links", TH_FMT(asked))
+				     : follow(env, ret, &link, err);
+	return code;
 }
 
-static enum th_code read_all(int fd, struct th_place *p, struct th_buf *content, struct th_err *err)
+static enum th_code too_large(const struct th_place *p, size_t size_max, struct th_err *err)
+{
+	return th_fail(err, TH_ELIMIT, "%s is larger than %zu bytes: a command can change it",
+		       p->path, size_max);
+}
+
+/* A file may grow while it is read. */
+static enum th_code read_all(int fd, struct th_place *p, size_t size_max, struct th_buf *content,
+			     struct th_err *err)
 {
 	struct th_sha256 h;
 	char chunk[64 * TH_KIB];
+	size_t size = 0;
 
 	th_sha256_init(&h);
 	for (;;) {
@@ -67,6 +87,9 @@ static enum th_code read_all(int fd, struct th_place *p, struct th_buf *content,
 			return th_fail_errno(err, errno, "read what is there");
 		if (got == 0)
 			break;
+		size += (size_t)got;
+		if (size > size_max)
+			return too_large(p, size_max, err);
 		th_sha256_add(&h, chunk, (size_t)got);
 		if (content)
 			th_buf_add_mem(content, chunk, (size_t)got);
@@ -79,6 +102,7 @@ enum th_code th_place_look(const struct th_tool_env *env, struct th_place *p,
 			   struct th_buf *content, struct th_err *err)
 {
 	TH_CLEANUP(th_fd_close) int fd = -1;
+	size_t size_max = content ? content->max - content->len : TH_PLACE_SIZE_MAX;
 	struct stat st;
 
 	enum th_code code =
@@ -102,9 +126,12 @@ enum th_code th_place_look(const struct th_tool_env *env, struct th_place *p,
 	p->size = st.st_size;
 	p->inode = st.st_ino;
 	p->changed = st.st_ctim;
-	if (content && (uint64_t)st.st_size <= content->max)
+	/* One with holes takes as long to read as a full one. */
+	if (st.st_size > (int64_t)size_max)
+		return too_large(p, size_max, err);
+	if (content)
 		th_buf_reserve(content, (size_t)st.st_size);
-	return read_all(fd, p, content, err);
+	return read_all(fd, p, size_max, content, err);
 }
 
 enum th_code th_place_still(const struct th_tool_env *env, const struct th_place *p, bool *ret,
@@ -132,8 +159,13 @@ enum th_code th_place_folder(const struct th_tool_env *env, const struct th_plac
 			     int *ret_fd, const char **ret_name, struct th_err *err)
 {
 	int at = -1;
+	const char *slash = strrchr(p->path, '/'), *last = slash ? slash + 1 : p->path;
 	struct th_str rest = th_str_of(p->path), done = { p->path, 0 };
-	enum th_code code = th_tool_open(env, TH_STR("."), O_RDONLY | O_DIRECTORY, 0, &at, err);
+	enum th_code code;
+
+	if (!*last || !strcmp(last, ".") || !strcmp(last, ".."))
+		return th_fail(err, TH_EUSAGE, "%s does not name a file", p->path);
+	code = th_tool_open(env, TH_STR("."), O_RDONLY | O_DIRECTORY, 0, &at, err);
 
 	while (code == TH_OK && th_str_find_char(rest, '/') >= 0) {
 		struct th_str name = th_str_split(&rest, '/');
@@ -150,8 +182,6 @@ enum th_code th_place_folder(const struct th_tool_env *env, const struct th_plac
 		if (code == TH_OK)
 			code = th_tool_open(env, done, O_RDONLY | O_DIRECTORY, 0, &at, err);
 	}
-	if (!code && (rest.len == 0 || th_str_is(rest, ".") || th_str_is(rest, "..")))
-		code = th_fail(err, TH_EUSAGE, "%s does not name a file", p->path);
 	if (code) {
 		th_fd_close(&at);
 		return code;

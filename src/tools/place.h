@@ -16,6 +16,9 @@
 #include "base/limits.h"
 #include "tools/path.h"
 
+/* Of a file that is only looked at: its digest is made by a worker that nothing can stop. */
+#define TH_PLACE_SIZE_MAX ((size_t)128 * TH_MIB)
+
 struct th_place {
 	char path[TH_PATH_LEN_MAX]; /* relative to the workspace, links at its end followed */
 	/* What is there, since the last look. */
@@ -32,7 +35,7 @@ TH_NODISCARD enum th_code th_place_find(const struct th_tool_env *env, struct th
 					struct th_place *ret, struct th_err *err);
 
 /* Looks; a missing file is fine, a folder or device is TH_EUSAGE.  `content` may be NULL; a file
- * larger than it has room for is TH_ELIMIT. */
+ * larger than it has room for, or than TH_PLACE_SIZE_MAX, is TH_ELIMIT and not read. */
 TH_NODISCARD enum th_code th_place_look(const struct th_tool_env *env, struct th_place *p,
 					struct th_buf *content, struct th_err *err);
 

@@ -3,6 +3,7 @@
 #include "job.h"
 
 #include "agents/agent.h"
+#include "tools/place.h"
 
 /* The field's text names the default tools for people; the rows say which they are. */
 static void defaults_are_documented(void **state)
@@ -466,9 +467,57 @@ static void files_belong_to_the_workspace_owner(void **state)
 	assert_true(has(tool("read_file", "{\"path\":\"roots\"}"), "Permission denied"));
 }
 
+/* A link that names a file of the workspace by its whole path; one that leads out makes nothing. */
+static void a_link_by_a_whole_path(void **state)
+{
+	char target[sizeof(workspace) + 16];
+	struct th_buf back = TH_BUF_INIT(TH_KIB);
+
+	(void)state;
+	put("real", "old\n");
+	snprintf(target, sizeof(target), "%s/real", workspace);
+	assert_int_equal(symlink(target, in_workspace("inside")), 0);
+	assert_int_equal(symlink("/opt/other/file", in_workspace("outside")), 0);
+	tool("write_file", "{\"path\":\"inside\",\"content\":\"new\\n\"}");
+	assert_int_equal(run.status, TH_OUTCOME_DONE);
+	assert_int_equal(th_file_read(in_workspace("real"), TH_KIB, &back, NULL), TH_OK);
+	assert_string_equal(back.ptr, "new\n");
+	tool("write_file", "{\"path\":\"outside\",\"content\":\"x\"}");
+	assert_int_equal(run.status, TH_OUTCOME_REFUSED);
+	assert_true(has(run.text.ptr, "outside the workspace"));
+	tool("list_dir", "{\"path\":\".\"}");
+	assert_string_equal(strchr(run.text.ptr, '\n') + 1, strstr(run.text.ptr, "outside"));
+	assert_true(has(run.text.ptr, "\nreal  4 bytes\n"));
+	assert_false(has(run.text.ptr, "opt/\n"));
+	th_buf_deinit(&back);
+}
+
+/* What a worker would read for hours, most of it holes. */
+static void a_large_file_is_not_read(void **state)
+{
+	(void)state;
+	put("big", "");
+	assert_int_equal(truncate(in_workspace("big"), (off_t)TH_PLACE_SIZE_MAX), 0);
+	tool("write_file", "{\"path\":\"big\",\"content\":\"x\"}");
+	assert_int_equal(run.status, TH_OUTCOME_DONE);
+	assert_int_equal(truncate(in_workspace("big"), (off_t)1 << 42), 0);
+	tool("write_file", "{\"path\":\"big\",\"content\":\"x\"}");
+	assert_int_equal(run.status, TH_OUTCOME_FAILED);
+	assert_true(has(run.text.ptr, "big is larger than"));
+	tool("apply_patch",
+	     "{\"patch\":\"*** Begin Patch\\n*** Delete File: big\\n*** End Patch\"}");
+	assert_int_equal(run.status, TH_OUTCOME_FAILED);
+	assert_true(has(run.text.ptr, "big is larger than"));
+	assert_int_equal(truncate(in_workspace("big"), (off_t)TH_PLACE_SIZE_MAX + 1), 0);
+	tool("write_file", "{\"path\":\"big\",\"content\":\"x\"}");
+	assert_int_equal(run.status, TH_OUTCOME_FAILED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_link_by_a_whole_path, job_setup, job_teardown),
+		cmocka_unit_test_setup_teardown(a_large_file_is_not_read, job_setup, job_teardown),
 		cmocka_unit_test(defaults_are_documented),
 		cmocka_unit_test_setup_teardown(reads_a_file, job_setup, job_teardown),
 		cmocka_unit_test_setup_teardown(reads_odd_files, job_setup, job_teardown),
