@@ -133,6 +133,7 @@ static void work_change(void *ctx)
 		code = th_place_write(env, &e->place, e->new_bytes, &e->touched, &e->err);
 	th_tool_owner_leave(env);
 	if (code) {
+		th_buf_clear(&e->say); /* it says what was to be done */
 		e->status =
 		    !e->touched && code == TH_EPERM ? TH_OUTCOME_REFUSED : TH_OUTCOME_FAILED;
 		return;

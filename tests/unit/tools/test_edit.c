@@ -489,6 +489,30 @@ static void looking_is_a_read(void **state)
 	assert_false(th_effect_only_looks(NULL, TH_STR("{\"command\":\"view\"}")));
 }
 
+/* What was about to be said of an edit is not said when it failed. */
+static void a_failed_edit_is_not_said(void **state)
+{
+	char top[sizeof(workspace)];
+
+	(void)state;
+	tool("edit", "{\"command\":\"create\",\"path\":\"made/..\",\"file_text\":\"x\"}");
+	assert_int_equal(run.status, TH_OUTCOME_FAILED);
+	assert_true(has(run.text.ptr, "does not name a file"));
+	assert_int_not_equal(access(in_workspace("made"), F_OK), 0);
+	assert_int_equal(mkdir(in_workspace("closed"), 0555), 0);
+	if (geteuid() == 0) {
+		snprintf(top, sizeof(top), "%.*s", (int)(strlen(workspace) - 3), workspace);
+		assert_int_equal(chmod(top, 0755), 0);
+		env.as_owner = true;
+		env.owner_uid = env.owner_gid = 65534;
+	}
+	tool("edit", "{\"command\":\"create\",\"path\":\"closed/a/b\",\"file_text\":\"x\"}");
+	env.as_owner = false;
+	assert_int_equal(run.status, TH_OUTCOME_REFUSED);
+	assert_true(has(run.text.ptr, "Permission denied"));
+	assert_false(has(run.text.ptr, "created"));
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, job_setup, job_teardown)
@@ -497,6 +521,7 @@ int main(void)
 		TEST(inserts_whole_lines),
 		TEST(refuses_what_is_not_one_place),
 		TEST(refuses_paths),
+		TEST(a_failed_edit_is_not_said),
 		TEST(shows_lines),
 		TEST(says_what_others_changed),
 		TEST(takes_edits_back),
