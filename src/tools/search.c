@@ -32,6 +32,7 @@
 
 #define MATCH_STEPS_MAX 5000000 /* of one match, inside PCRE2 */
 #define MATCH_KIB_MAX 65536
+#define STACK_MIN (32 * TH_KIB)
 #define BINARY_LOOK (8 * TH_KIB)
 
 #define TH_FIELDS_search(F)                                                                        \
@@ -63,6 +64,7 @@ struct search {
 	pcre2_code *code;
 	pcre2_match_data *match;
 	pcre2_match_context *limits;
+	pcre2_jit_stack *stack;
 	atomic_bool cancelled;
 	uint64_t end_ms, bytes;
 	size_t files, matched_files, matches, too_large, skipped;
@@ -476,6 +478,7 @@ static void search_free(struct search *s)
 	pcre2_code_free(s->code);
 	pcre2_match_data_free(s->match);
 	pcre2_match_context_free(s->limits);
+	pcre2_jit_stack_free(s->stack);
 	th_buf_deinit(&s->text);
 	th_buf_deinit(&s->path);
 	th_buf_deinit(&s->content);
@@ -540,6 +543,10 @@ static enum th_code compile(struct search *s)
 		return th_fail(&s->err, TH_ELIMIT, "the pattern takes too much memory");
 	pcre2_set_match_limit(s->limits, MATCH_STEPS_MAX);
 	pcre2_set_heap_limit(s->limits, MATCH_KIB_MAX);
+	/* Its own is so small that a quoted string of a few pages does not fit. */
+	s->stack = pcre2_jit_stack_create(STACK_MIN, MATCH_KIB_MAX * TH_KIB, NULL);
+	if (s->stack)
+		pcre2_jit_stack_assign(s->limits, NULL, s->stack);
 	return TH_OK;
 }
 

@@ -236,13 +236,36 @@ static void shows_clean_text(void **state)
 			    "[1 matching lines in 1 files]");
 }
 
+/* A quoted text of pages keeps nothing else from being found. */
+static void finds_behind_long_strings(void **state)
+{
+	struct th_buf text = TH_BUF_INIT(TH_MIB);
+
+	(void)state;
+	th_buf_add_char(&text, '"');
+	for (int i = 0; i < 100000; i++)
+		th_buf_add_char(&text, 'a');
+	th_buf_add_cstr(&text, "\"\nthe needle\n");
+	put("long.js", text.ptr);
+	tool("search", "{\"pattern\":\"\\\"(?:\\\\\\\\.|[^\\\"\\\\\\\\])*\\\"|needle\"}");
+	assert_true(has(run.text.ptr, "long.js:1: \"aaa"));
+	assert_true(has(run.text.ptr, "long.js:2: the needle\n[2 matching lines in 1 files]"));
+	th_buf_deinit(&text);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, job_setup, job_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(finds_lines),  TEST(lists_files_newest_first), TEST(refuses),
-		TEST(is_bounded),   TEST(shows_clean_text),         TEST(large_trees),
-		TEST(ends_in_time), TEST(looks_at_so_many_bytes),
+		TEST(finds_behind_long_strings),
+		TEST(finds_lines),
+		TEST(lists_files_newest_first),
+		TEST(refuses),
+		TEST(is_bounded),
+		TEST(shows_clean_text),
+		TEST(large_trees),
+		TEST(ends_in_time),
+		TEST(looks_at_so_many_bytes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
