@@ -23,15 +23,17 @@
  * said.  __thole_s is the status of the last command, which $? is again when the
  * next one begins.  Lines that a command did not read are read away at its end: an
  * answer to a program is never a command.  Where it left a terminal without lines, a
- * key is waited for no longer than a second.
+ * key is waited for no longer than a second.  __thole_x: the last command had set -x,
+ * which is off between commands, so that only these are traced.
  */
 #define SET_UP                                                                                 \
-	"__thole_s=0 __thole_n=; __thole_q() { return \"$1\"; }; "                             \
-	"__thole_p() { local s=$? l; if [[ -n $__thole_n ]]; then __thole_s=$s; "              \
+	"__thole_s=0 __thole_n= __thole_x=; __thole_q() { return \"$1\"; }; "                  \
+	"__thole_p() { local s=$? l; [[ $- != *x* ]] || { set +x; __thole_x=x; }; "            \
+	"if [[ -n $__thole_n ]]; then __thole_s=$s; "                                          \
 	"while builtin read -t 0 -u 250; do builtin read -r -t 1 -u 250 l || break; done; "    \
 	"builtin printf '\\e]7770;%s\\a' \"$__thole_n\" >&250; "                               \
 	"builtin printf '%s %d %s\\0' \"$__thole_n\" \"$s\" \"$PWD\" >&252; __thole_n=; PS1= " \
-	"PS2=; fi; }; "                                                                        \
+	"PS2=; fi; }; __thole_w() { __thole_p 2>/dev/null; }; "                                \
 	"exec 250>&2 251<&3 3<&- 252>&4 4>&-; export -n PS1 PS2; PS1= PS2=; "                  \
 	"unset HISTFILE; set +o history\n"
 
@@ -41,11 +43,13 @@
  * or by the prompt when a signal broke the line off.  The control character in front clears what
  * is in the terminal's line, such as an answer to a program that has ended.
  */
-#define TRIGGER                                                                   \
-	"PROMPT_COMMAND=__thole_p; IFS= builtin read -r -d '' -u 251 __thole_n; " \
-	"IFS= builtin read -r -d '' -u 251 __thole_t; "                           \
-	"[[ $- == *e* ]] || __thole_q \"$__thole_s\"; "                           \
-	"builtin eval \"$__thole_t\" 250>&- 251<&- 252>&-; __thole_p\n"
+#define RESTORE "[[ $- == *e* ]] || __thole_q \"$__thole_s\"; "
+#define TRACED "'{ set -x; __thole_x=; " RESTORE "} 2>/dev/null; '"
+#define TRIGGER                                                                       \
+	"\x15PROMPT_COMMAND=__thole_w; IFS= builtin read -r -d '' -u 251 __thole_n; " \
+	"IFS= builtin read -r -d '' -u 251 __thole_t; "                               \
+	"[[ -z $__thole_x ]] || __thole_t=" TRACED "$__thole_t; " RESTORE             \
+	"builtin eval \"$__thole_t\" 250>&- 251<&- 252>&-; { __thole_p; } 2>/dev/null\n"
 
 const struct th_shell_kind th_shell_bash = {
 	.argv = (const char *const[]){ "bash", "--noprofile", "--norc", "--noediting", "-i", NULL },
@@ -146,12 +150,12 @@ static void add_to_report(struct th_shell_session *s, struct th_str bytes)
 	while (bytes.len > 0) {
 		const char *end = (const char *)memchr(bytes.ptr, '\0', bytes.len);
 
-		if (!end) {
-			th_buf_add(&s->report, bytes);
+		size_t len = end ? (size_t)(end - bytes.ptr) : bytes.len;
+
+		/* Of a longer one the start: the command has ended all the same. */
+		th_buf_add_mem(&s->report, bytes.ptr, TH_MIN(len, s->report.max - s->report.len));
+		if (!end)
 			return;
-		}
-		size_t len = (size_t)(end - bytes.ptr);
-		th_buf_add_mem(&s->report, bytes.ptr, len);
 		bytes = th_str_sub(bytes, len + 1, bytes.len);
 		struct th_buf whole = s->report;
 		th_buf_init(&s->report, whole.max);
@@ -357,7 +361,7 @@ enum th_code th_shell_session_new(struct th_tool_env *env, const struct th_shell
 	th_mask_stream_init(&s->mask, env->mask);
 	th_arena_init(&s->arena, TH_MIB);
 	th_buf_init(&s->queue,
-		    TH_COMMAND_SIZE_MAX + WORD_LEN + 16 +
+		    TH_COMMAND_SIZE_MAX + WORD_LEN + 96 +
 			TH_SECRETS_MAX * (4 * TH_MASK_LEN_MAX + TH_SECRET_NAME_MAX + 16));
 	th_buf_init(&s->report, WORD_LEN + 16 + kind->report_max);
 	th_buf_init(&s->said, WORD_LEN + 16 + kind->report_max);
@@ -410,6 +414,20 @@ static void on_command_room(void *ctx, unsigned events)
 	write_queue((struct th_shell_session *)ctx);
 }
 
+/* They leave no trace (set -x), since how a shell quotes a value no mask knows. */
+static void add_exports(struct th_shell_session *s, struct th_str command)
+{
+	size_t before = s->queue.len, empty;
+
+	th_buf_add_cstr(&s->queue, "{ ");
+	empty = s->queue.len;
+	th_given_export(&s->env->given, command, &s->queue);
+	if (s->queue.len == empty)
+		th_buf_truncate(&s->queue, before);
+	else
+		th_buf_add_cstr(&s->queue, RESTORE "} 2>/dev/null\n");
+}
+
 enum th_code th_shell_session_run(struct th_shell_session *s, struct th_str command,
 				  struct th_err *err)
 {
@@ -428,7 +446,7 @@ enum th_code th_shell_session_run(struct th_shell_session *s, struct th_str comm
 	s->busy = true;
 	th_buf_add_mem(&s->queue, s->word, WORD_LEN + 1);
 	if (s->kind->exports)
-		th_given_export(&s->env->given, command, &s->queue);
+		add_exports(s, command);
 	th_buf_add(&s->queue, command);
 	th_buf_add_char(&s->queue, '\0');
 	write_queue(s);

@@ -404,17 +404,59 @@ static void shells_have_names(void **state)
 			"1 to 32 bytes"));
 }
 
+/* Its path is longer than any path may be: the shell gets there step by step. */
+static void a_deep_folder(void **state)
+{
+	(void)state;
+	assert_true(has(bash("d=$(printf 'a%.0s' {1..200}); for i in {1..30}; do mkdir $d && cd $d "
+			     "|| break; done; "
+			     "echo ${#PWD}"),
+			DONE(0)));
+	assert_true(atoi(run.text.ptr) > TH_PATH_LEN_MAX);
+	assert_true(has(bash("false; cd /; pwd"), "/\n" DONE(0)));
+}
+
+/* With set -x the commands are traced, and nothing else: not what brings them, and no value of a
+ * secret, which is quoted there as no mask knows it. */
+static void traces_commands_alone(void **state)
+{
+	static struct th_given_secret secret = { TH_STR_INIT("PASS"), "PASS=it's\\secret" };
+
+	(void)state;
+	env.given.list = &secret;
+	env.given.count = 1;
+	assert_string_equal(bash("set -x"), DONE(0));
+	assert_string_equal(bash("echo ${#PASS}; (exit 3)"), "++ echo 11\n11\n++ exit 3\n" DONE(3));
+	assert_false(has(run.streamed.ptr, "secret"));
+	assert_string_equal(bash("echo $?"), "++ echo 3\n3\n" DONE(0));
+	assert_true(has(bash("echo 'PASS"), "unexpected EOF"));
+	assert_string_equal(bash("echo $? ${#PASS}"), "++ echo 2 11\n2 11\n" DONE(0));
+	assert_string_equal(bash("set -e; true"), "++ set -e\n++ true\n" DONE(0));
+	assert_string_equal(bash("set +ex"), "++ set +ex\n" DONE(0));
+	assert_string_equal(bash("echo quiet"), "quiet\n" DONE(0));
+	env.given.count = 0;
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, job_setup, job_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(keeps_what_a_shell_keeps), TEST(runs_long_commands),
-		TEST(output_forges_no_end),     TEST(shows_terminals),
-		TEST(long_output_is_bounded),   TEST(waits_and_types),
-		TEST(an_answer_is_no_command),  TEST(a_key_is_no_command),
-		TEST(keys_reach_what_runs),     TEST(a_dead_shell_is_said),
-		TEST(nothing_outlives_it),      TEST(what_runs_too_long_is_ended),
-		TEST(can_be_cancelled),         TEST(shells_have_names),
+		TEST(keeps_what_a_shell_keeps),
+		TEST(runs_long_commands),
+		TEST(a_deep_folder),
+		TEST(traces_commands_alone),
+		TEST(output_forges_no_end),
+		TEST(shows_terminals),
+		TEST(long_output_is_bounded),
+		TEST(waits_and_types),
+		TEST(an_answer_is_no_command),
+		TEST(a_key_is_no_command),
+		TEST(keys_reach_what_runs),
+		TEST(a_dead_shell_is_said),
+		TEST(nothing_outlives_it),
+		TEST(what_runs_too_long_is_ended),
+		TEST(can_be_cancelled),
+		TEST(shells_have_names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
