@@ -120,16 +120,21 @@ static void on_error(struct th_mcp_client *c, struct th_mcp_request *r, struct t
 	fail(c, r, &err);
 }
 
-static void on_progress(struct th_mcp_client *c, const struct th_json *params)
+/* True: a request that waits has come further, as the protocol says that each of them tells. */
+static bool on_progress(struct th_mcp_client *c, const struct th_json *params)
 {
 	struct th_mcp_request *r = th_mcp_request_find(
 	    c, (uint64_t)th_json_get_int(params, "progressToken", 0) ?: UINT64_MAX, NULL);
 	double done = th_json_num(th_json_get(params, "progress"), -1);
 	double total = th_json_num(th_json_get(params, "total"), -1);
 	struct th_buf text = TH_BUF_INIT(2 * TH_KIB);
+	bool further;
 
 	if (!r)
-		return;
+		return false;
+	further = done > r->progress;
+	if (further)
+		r->progress = done;
 	if (done >= 0 && total > 0)
 		th_buf_printf(&text, "%.6g of %.6g", done, total);
 	else if (done >= 0)
@@ -141,6 +146,7 @@ static void on_progress(struct th_mcp_client *c, const struct th_json *params)
 	if (text.len)
 		c->ops->progress(c->ctx, r->user, th_buf_str(&text));
 	th_buf_deinit(&text);
+	return further;
 }
 
 /* A line of a server's log is shown as progress of the call in whose course it came. */
@@ -163,7 +169,8 @@ static void on_log(struct th_mcp_client *c, const struct th_json *params)
 	th_buf_deinit(&json);
 }
 
-static void on_notification(struct th_mcp_client *c, const struct th_rpc *m)
+/* True: it tells something that is waited for. */
+static bool on_notification(struct th_mcp_client *c, const struct th_rpc *m)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 
@@ -171,10 +178,11 @@ static void on_notification(struct th_mcp_client *c, const struct th_rpc *m)
 		c->ops->tools_changed(c->ctx);
 	else if (th_str_is(m->method, "notifications/progress") &&
 		 th_json_parse(m->params, &doc, NULL) == TH_OK)
-		on_progress(c, th_json_root(doc));
+		return on_progress(c, th_json_root(doc));
 	else if (th_str_is(m->method, "notifications/message") &&
 		 th_json_parse(m->params, &doc, NULL) == TH_OK)
 		on_log(c, th_json_root(doc));
+	return false;
 }
 
 static enum th_code noise(struct th_mcp_client *c, struct th_err *err)
@@ -204,8 +212,8 @@ enum th_code th_mcp_client_take(struct th_mcp_client *c, struct th_str message, 
 	th_rpc_read(message, &m);
 	if (m.kind == TH_RPC_REQUEST)
 		th_mcp_asked_take(c, &m);
-	else if (m.kind == TH_RPC_NOTIFICATION)
-		on_notification(c, &m);
+	else if (m.kind == TH_RPC_NOTIFICATION && on_notification(c, &m))
+		return TH_OK;
 	if (m.kind == TH_RPC_BROKEN && looks_like_one(message))
 		return th_fail(
 		    err, TH_EPROTO,

@@ -12,8 +12,8 @@
  * not answered.  Once known it is not asked for again, also for a server that was
  * started anew (th_mcp_client_reset).
  *
- * Hostile servers: what answers nothing is passed over, but for
- * TH_MCP_NOISE_MAX messages in a row; then the conversation is over.
+ * Hostile servers: what answers nothing, and is no progress of what is waited for, is passed
+ * over, but for TH_MCP_NOISE_MAX messages in a row; then the conversation is over.
  */
 #ifndef TH_WIRE_MCP_CLIENT_H
 #define TH_WIRE_MCP_CLIENT_H
@@ -61,6 +61,7 @@ struct th_mcp_request {
 	char *params;       /* to ask again with the answers to the server's questions */
 	size_t params_len;
 	int rounds;
+	double progress; /* the last that was told of it */
 };
 
 struct th_mcp_client {

@@ -356,6 +356,23 @@ static void test_limits(void **state)
 	take(&p, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
 	for (int i = 0; i < TH_MCP_NOISE_MAX; i++)
 		take(&p, "{\"jsonrpc\":\"2.0\",\"id\":4711,\"result\":{}}");
+	/* A long work's progress is no noise; one that goes no further is. */
+	for (int i = 1; i <= 2 * TH_MCP_NOISE_MAX; i++) {
+		struct th_buf text = TH_BUF_INIT(TH_KIB);
+
+		th_buf_printf(&text,
+			      "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\","
+			      "\"params\":{\"progressToken\":2,\"progress\":%d}}",
+			      i);
+		take(&p, text.ptr);
+		th_buf_deinit(&text);
+	}
+	assert_int_equal(
+	    th_mcp_client_take(&p.client,
+			       TH_STR("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\","
+				      "\"params\":{\"progressToken\":2,\"progress\":5}}"),
+			       &err),
+	    TH_EPROTO);
 	assert_int_equal(th_mcp_client_take(&p.client, TH_STR("x"), &err), TH_EPROTO);
 	assert_int_equal(
 	    th_mcp_client_take(&p.client, TH_STR("{\"jsonrpc\":\"2.0\",\"id\":2,"), &err),
