@@ -115,10 +115,21 @@ enum th_code th_browser_step_drag(struct th_browser *b, const struct th_browse_s
 	return th_browser_input(b, &a, err);
 }
 
-/* Fields without typing (a date, a colour) get their value directly: true, if this is one. */
+/* Fields without typing (a date, a colour) get their value directly: true, if this is one, or why
+ * not.  Libraries put a setter of their own on a field, to know which values are not a person's:
+ * the value goes past it, as a person's does. */
 static const char set_value[] =
-    "function(v){if(!['color','date','datetime-local','month','range','time','week'].includes("
-    "this.type))return false;this.value=v;this.dispatchEvent(new Event('input',{bubbles:true}));"
+    "function(v){const t=this.type,e={color:'#12ab9f',date:'2026-01-31','datetime-local':"
+    "'2026-01-31T18:05',month:'2026-01',range:(this.min||0)+' to "
+    "'+(this.max||100),time:'18:05',week:'2026-W05'"
+    "}[t];if(!e)return false;v=v.trim();"
+    "if(this.disabled||(this.readOnly&&t!=='color'&&t!=='range'))return 'it takes no input';"
+    "const "
+    "s=Object.getOwnPropertyDescriptor(HTMLInputElement.prototype,'value').set,old=this.value;"
+    "s.call(this,v);const n=this.value;"
+    "if(t==='color'?n!==v.toLowerCase():t==='range'?Number(n)!==Number(v):v&&!n)"
+    "{s.call(this,old);return 'it takes values such as '+e}"
+    "this.dispatchEvent(new Event('input',{bubbles:true}));"
     "this.dispatchEvent(new Event('change',{bubbles:true}));return true}";
 
 static enum th_code focus(struct th_browser *b, const struct th_browser_element *e,
@@ -137,6 +148,7 @@ enum th_code th_browser_step_type(struct th_browser *b, const struct th_browse_s
 	struct th_action a = {
 		.kind = TH_ACTION_TYPE, .text = s->text, .clear = s->clear, .enter = s->enter
 	};
+	TH_CLEANUP(th_buf_deinit) struct th_buf why = TH_BUF_INIT(TH_KIB);
 	const struct th_json *value = NULL;
 	struct th_browser_element e;
 	enum th_code code = TH_OK;
@@ -148,7 +160,10 @@ enum th_code th_browser_step_type(struct th_browser *b, const struct th_browse_s
 			code = th_browser_on_element(b, &e, set_value, s->text, &value, err);
 		if (code || th_json_bool(value, false))
 			return code;
-		code = focus(b, &e, err);
+		th_text_line(&why, th_json_str(value), 120);
+		code = why.len ? th_fail(err, TH_EUSAGE, "nothing was typed into element %lld: %s",
+					 (long long)s->ref, why.ptr)
+			       : focus(b, &e, err);
 	}
 	return code ?: th_browser_input(b, &a, err);
 }
@@ -191,10 +206,12 @@ enum th_code th_browser_step_scroll(struct th_browser *b, const struct th_browse
 
 /* By label, text or value.  An unknown one is an error that lists the choices. */
 static const char choose[] =
-    "function(v){if(!this.options)return 'it is not a select element';const w=JSON.parse(v),o=[..."
+    "function(v){if(!this.options)return 'it is not a select element';"
+    "if(this.disabled)return 'it is disabled';const w=JSON.parse(v),o=[..."
     "this.options],f=[];for(const x of w){const y=o.find(p=>p.label.trim()===x||p.text.trim()===x||"
     "p.value===x);if(!y)return 'there is no choice '+JSON.stringify(x)+'; the choices are '+"
-    "o.slice(0,30).map(p=>p.label.trim()).join(', ');f.push(y)}"
+    "o.slice(0,30).map(p=>p.label.trim()).join(', ');"
+    "if(y.matches(':disabled'))return 'the choice '+JSON.stringify(x)+' is disabled';f.push(y)}"
     "if(f.length>1&&!this.multiple)return 'it takes one choice';"
     "for(const p of o)p.selected=f.includes(p);"
     "this.dispatchEvent(new Event('input',{bubbles:true}));"

@@ -72,6 +72,11 @@ addEventListener("pointerup", () => { if (held) did("order", [...list.children].
     "inputs": """<h1>Inputs</h1><form onsubmit="did('sent', Object.fromEntries(new FormData(this))); return false"><label>Day <input type=date name=day></label> <label>At <input type=time name=at></label>
 <label>Both <input type=datetime-local name=both></label> <label>Month <input type=month name=month></label> <label>Week <input type=week name=week></label> <label>Colour <input type=color name=colour></label>
 <label>Loud <input type=range name=loud min=0 max=10></label> <label>Count <input type=number name=count min=1></label> <label>Secret <input type=password name=secret></label><button>Send</button></form>""",
+    # As a library does that keeps a form's values: what its own setter has set is not a person's.
+    "tracked": """<h1>Tracked</h1><label>Day <input type=date id=day></label> <label>Fixed <input type=date id=fixed readonly value=2026-01-01></label>
+<label>Colour <input type=color id=colour></label> <label>Off <select id=off disabled><option>A<option>B</select></label><script>const own = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value"); for (const e of [day, colour]) {
+let last = e.value; Object.defineProperty(e, "value", {get() { return own.get.call(e); }, set(v) { last = v; own.set.call(e, v); }});
+e.addEventListener("input", () => { const v = own.get.call(e); if (v !== last) did(e.id, last = v); }); }</script>""",
     # Something stands in front of all of it, and goes when it is told.
     "covered": """<h1>Covered</h1><button onclick="did('bought')">Buy</button><div id=banner style="position:fixed;inset:0;background:#fff8;z-index:9"><p style="margin-top:300px">Cookies
 <button onclick="did('agreed'); banner.remove()">Agree</button></p></div>""",
