@@ -59,6 +59,20 @@ enum th_code th_browser_step_snapshot(struct th_browser *b, const struct th_brow
 	return code;
 }
 
+/* As much of it as a model is shown; all of a longer one is in a file. */
+static void tell_text(struct th_browser *b, const char *what, struct th_str text,
+		      struct th_buf *out)
+{
+	struct th_str cut = th_utf8_cut(text, TH_PAGE_SHOWN_MAX);
+
+	th_buf_add(out, cut);
+	if (cut.len < text.len) {
+		th_buf_printf(out, "\n… %zu more bytes; ", text.len - cut.len);
+		th_browser_put_text(b, what, text, out);
+	}
+	th_buf_add_char(out, '\n');
+}
+
 enum th_code th_browser_step_read(struct th_browser *b, const struct th_browse_step *s,
 				  struct th_buf *out, struct th_err *err)
 {
@@ -86,15 +100,8 @@ enum th_code th_browser_step_read(struct th_browser *b, const struct th_browse_s
 		if (!code)
 			tell_page(b, out);
 	}
-	if (!code) {
-		struct th_str cut = th_utf8_cut(text, TH_PAGE_SHOWN_MAX);
-		th_buf_add(out, cut);
-		if (cut.len < text.len) {
-			th_buf_printf(out, "\n… %zu more bytes; ", text.len - cut.len);
-			th_browser_put_text(b, "page", text, out);
-		}
-		th_buf_add_char(out, '\n');
-	}
+	if (!code)
+		tell_text(b, "page", text, out);
 	th_buf_deinit(&clean);
 	return code;
 }
@@ -133,7 +140,8 @@ enum th_code th_browser_step_screenshot(struct th_browser *b, const struct th_br
 enum th_code th_browser_step_evaluate(struct th_browser *b, const struct th_browse_step *s,
 				      struct th_buf *out, struct th_err *err)
 {
-	TH_CLEANUP(th_buf_deinit) struct th_buf text = TH_BUF_INIT(TH_MIB);
+	TH_CLEANUP(th_buf_deinit) struct th_buf text = TH_BUF_INIT(TH_PAGE_TEXT_MAX);
+	TH_CLEANUP(th_buf_deinit) struct th_buf line = TH_BUF_INIT(4 * TH_PAGE_TEXT_MAX);
 	const struct th_json *result;
 	struct th_browser_tab *t;
 
@@ -149,20 +157,30 @@ enum th_code th_browser_step_evaluate(struct th_browser *b, const struct th_brow
 	th_jw_kbool(w, "awaitPromise", true);
 	th_jw_kbool(w, "userGesture", true);
 	code = th_browser_call(b, &result, err);
+	if (code == TH_EIO && b->answered)
+		return th_fail(err, TH_EPROTO,
+			       "the script ran, but its value cannot be told: give plain values");
 	if (code || !result)
 		return code;
 	const struct th_json *thrown = th_json_get(result, "exceptionDetails");
 	const struct th_json *value = th_json_get(result, "result");
 	if (thrown) {
-		th_text_line(&text,
-			     th_json_get_str(th_json_get(thrown, "exception"), "description"), 300);
-		return th_fail(err, TH_EUSAGE, "the script failed: %s", text.ptr);
+		thrown = th_json_get(thrown, "exception");
+		th_text_line(&text, th_json_get_str(thrown, "description"), 300);
+		if (!text.len) /* what is no Error can be thrown, too */
+			th_text_line(&text, th_json_get_str(thrown, "value"), 300);
+		return th_fail(err, TH_EPROTO, "the script failed: %s", text.ptr);
 	}
+	struct th_str special = th_json_get_str(value, "unserializableValue"); /* NaN, 5n */
 	if (th_json_get(value, "value"))
 		th_json_print(th_json_get(value, "value"), &text);
 	else
-		th_buf_add(&text, th_json_get_str(value, "type"));
-	th_text_line(out, th_utf8_cut(th_buf_str(&text), TH_PAGE_SHOWN_MAX), TH_PAGE_SHOWN_MAX);
-	th_buf_add_char(out, '\n');
+		th_buf_add(&text, special.len ? special : th_json_get_str(value, "type"));
+	if (text.failed) {
+		th_buf_printf(out, "(a value of more than %zu bytes)\n", (size_t)TH_PAGE_TEXT_MAX);
+		return TH_OK;
+	}
+	th_text_line(&line, th_buf_str(&text), 4 * TH_PAGE_TEXT_MAX);
+	tell_text(b, "script", th_buf_str(&line), out);
 	return TH_OK;
 }

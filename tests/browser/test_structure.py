@@ -137,6 +137,18 @@ class Structure(house_browser.Browsed):
         self.assertIn("scripts are not allowed here", texts[9])
         self.assertEqual([o["status"] for o in outcomes], ["done", "done", "refused", "done", "done"] + ["refused"] * 5)
 
+    def test_scripts(self):
+        """What a script gives is told, as much as a model is shown; what is thrown, too, whatever it is."""
+        self.form = house_browser.AGENT.replace("start_url: '%s'", "start_url: '%s', evaluate: true")
+        scripts = ["document.querySelector('h1').textContent", "Promise.resolve({a: [1, null]})", "0 / 0", "5n ** 30n", "undefined", "throw 'no reason'",
+                   "null.x", "window", "'word '.repeat(20000)"]
+        texts, outcomes = self.texts([browser("snapshot")], *[[browser("evaluate", script=script)] for script in scripts], say("Done."), page="plain")
+        for text, words in zip(texts[1:], ('"Plain"', '{"a":[1,null]}', "NaN", "931322574615478515625n", "undefined", "the script failed: no reason",
+                                           "the script failed: TypeError", "its value cannot be told", "more bytes; all of it is in downloads/script.txt"), strict=True):
+            self.assertIn(words, text)
+        self.assertEqual((self.work / "downloads" / "script.txt").read_text(), '"%s"' % ("word " * 20000))
+        self.assertEqual([o["status"] for o in outcomes], ["done"] * 6 + ["failed"] * 3 + ["done"])
+
     def test_hostile_words(self):
         texts, _ = self.texts([browser("snapshot")], [browser("click", ref=1)], [browser("read")], say("Done."), page="evil_words")
         # What a page writes cannot look like an element of the snapshot, or end a name.
