@@ -261,6 +261,7 @@ static void on_done(void *ctx, const struct th_fetch_result *r)
 	struct th_mcp_exchange *e = (struct th_mcp_exchange *)ctx;
 	struct th_mcp_process *p = e->p;
 	struct th_str body = th_str_trim(th_buf_str(&e->answer));
+	struct th_buf mended TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(body.len + 1);
 	struct th_rpc m;
 
 	e->running = false;
@@ -272,6 +273,8 @@ static void on_done(void *ctx, const struct th_fetch_result *r)
 		th_mcp_old_over(e, r);
 		return;
 	}
+	if (th_rpc_mend(body, &mended))
+		body = th_buf_str(&mended);
 	th_rpc_read(body, &m);
 	if (m.kind == TH_RPC_RESULT || m.kind == TH_RPC_ERROR)
 		th_mcp_process_take(p, body);

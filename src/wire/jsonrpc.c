@@ -53,6 +53,48 @@ void th_rpc_read(struct th_str message, struct th_rpc *ret)
 	}
 }
 
+/* The unit that \u escapes at `at`; -1: there is none. */
+static int unit_at(struct th_str s, size_t at)
+{
+	int unit = 0;
+
+	if (at + 6 > s.len || s.ptr[at] != '\\' || s.ptr[at + 1] != 'u')
+		return -1;
+	for (size_t i = at + 2; i < at + 6; i++) {
+		char c = s.ptr[i], low = (char)(c | 0x20);
+		bool digit = c >= '0' && c <= '9';
+
+		if (!digit && (low < 'a' || low > 'f'))
+			return -1;
+		unit = unit << 4 | (digit ? c - '0' : low - 'a' + 10);
+	}
+	return unit;
+}
+
+bool th_rpc_mend(struct th_str message, struct th_buf *out)
+{
+	const char *escape;
+	size_t at = 0, done = 0;
+
+	while (at < message.len && (escape = memchr(message.ptr + at, '\\', message.len - at))) {
+		at = (size_t)(escape - message.ptr);
+		int unit = unit_at(message, at), next = unit_at(message, at + 6);
+
+		if (unit < 0xd800 || unit > 0xdfff) {
+			at += 2;
+		} else if (unit <= 0xdbff && next >= 0xdc00 && next <= 0xdfff) {
+			at += 12;
+		} else {
+			th_buf_add(out, th_str_sub(message, done, at - done));
+			th_buf_add_cstr(out, "\\ufffd");
+			done = at += 6;
+		}
+	}
+	if (done)
+		th_buf_add(out, th_str_sub(message, done, message.len));
+	return done > 0;
+}
+
 static void begin(struct th_jw *w, struct th_str id, const char *otherwise)
 {
 	th_jw_object(w);

@@ -36,6 +36,11 @@ struct th_rpc {
 
 void th_rpc_read(struct th_str message, struct th_rpc *ret);
 
+/* Strings of JavaScript and of Python may have half of a character, such as a text that was cut in
+ * an emoji, or a file's name that is no UTF-8; their JSON has it as an escape, which ours cannot
+ * read. True: there was one, and `out` is the message with U+FFFD for each. */
+bool th_rpc_mend(struct th_str message, struct th_buf *out);
+
 /* Each appends one message without a line feed.  `id`: raw JSON; empty: null in an answer, and of a
  * call that it is a notification.  `params`, `result`, `data`: raw JSON; empty: left out, or of a
  * result {}. */

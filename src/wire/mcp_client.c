@@ -202,6 +202,7 @@ static bool looks_like_one(struct th_str message)
 
 enum th_code th_mcp_client_take(struct th_mcp_client *c, struct th_str message, struct th_err *err)
 {
+	struct th_buf mended TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(message.len + 1);
 	struct th_mcp_request *r;
 	struct th_rpc m;
 	int64_t id = 0;
@@ -209,6 +210,8 @@ enum th_code th_mcp_client_take(struct th_mcp_client *c, struct th_str message, 
 	message = th_str_trim(message);
 	if (!message.len)
 		return TH_OK;
+	if (th_rpc_mend(message, &mended))
+		message = th_buf_str(&mended);
 	th_rpc_read(message, &m);
 	if (m.kind == TH_RPC_REQUEST)
 		th_mcp_asked_take(c, &m);

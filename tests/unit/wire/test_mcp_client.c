@@ -380,6 +380,27 @@ static void test_limits(void **state)
 	place_deinit(&p);
 }
 
+/* What JavaScript and Python write of half a character is read, and whole ones stay. */
+static void test_halves(void **state)
+{
+	struct place p;
+
+	(void)state;
+	place_init(&p, TH_MCP_ERA_MODERN);
+	ask(&p, "a");
+	ask(&p, "b");
+	take(&p, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"t\":\"\\ud83d "
+		 "\\uD83D\\uDE00\\udcff\\\\ud83d\"}}");
+	assert_true(
+	    th_str_find(th_buf_str(&p.seen),
+			TH_STR("a answered {\"t\":\"\\ufffd \\uD83D\\uDE00\\ufffd\\\\ud83d\"}")) >=
+	    0);
+	take(&p, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"t\":\"\\ud83d\\n\"}}");
+	assert_true(th_str_find(th_buf_str(&p.seen), TH_STR("b answered {\"t\":\"\\ufffd\\n\"}")) >=
+		    0);
+	place_deinit(&p);
+}
+
 /* A person is asked: in the course of a call, which goes on; or as its answer, and it is made
  * again. */
 static void test_person(void **state)
@@ -422,11 +443,11 @@ static void test_person(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_modern),         cmocka_unit_test(test_person),
-		cmocka_unit_test(test_legacy),         cmocka_unit_test(test_silent),
-		cmocka_unit_test(test_questions),      cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_refused),        cmocka_unit_test(test_task),
-		cmocka_unit_test(test_sample_and_log),
+		cmocka_unit_test(test_modern),    cmocka_unit_test(test_person),
+		cmocka_unit_test(test_legacy),    cmocka_unit_test(test_silent),
+		cmocka_unit_test(test_questions), cmocka_unit_test(test_halves),
+		cmocka_unit_test(test_limits),    cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_task),      cmocka_unit_test(test_sample_and_log),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
