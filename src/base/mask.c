@@ -20,8 +20,7 @@
 
 #define STREAM_PIECE (64 * TH_KIB)
 #define LINE_ENDS_MAX 5 /* so many in a row end an occurrence */
-#define HELD_MAX ((size_t)LINE_ENDS_MAX * 8 * TH_MASK_LEN_MAX) /* the longest form, in such lines \
-								*/
+#define HELD_MAX ((size_t)LINE_ENDS_MAX * 8 * TH_MASK_LEN_MAX) /* the longest form */
 
 struct node {
 	uint32_t fail;
