@@ -538,7 +538,7 @@
 #define TH_ROLE_MS 20000              /* until what was started says what it is */
 #define TH_EXEC_START_MS 20000        /* until an executor listens */
 #define TH_EXEC_STOP_MS 15000         /* for everything it runs to end */
-#define TH_COMMAND_PROCESSES_MAX 4096 /* of the user that commands run as */
+#define TH_COMMAND_PROCESSES_MAX 4096 /* threads of a command; io/processes.h */
 #define TH_COMPUTER_KINDS_MAX 16
 #define TH_DESKTOP_START_MAX 16 /* programs that an agent file starts on its desktop */
 #define TH_X11_WINDOWS_MAX 256  /* that are counted */

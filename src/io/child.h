@@ -48,7 +48,8 @@ struct th_child_fd {
 #define TH_STANDIN_NOT_STARTED 'N'
 #define TH_STANDIN_LOST 'L'
 
-/* 0: left as it is. */
+/* 0: left as it is.  `processes`: of the child and what it starts where these have a user
+ * namespace, else beside what there is already (processes.h). */
 struct th_child_limits {
 	uint64_t processes, open_files, file_size, memory, cpu_s;
 };

@@ -24,6 +24,7 @@
 #include "base/limits.h"
 #include "io/clock.h"
 #include "io/files.h"
+#include "io/processes.h"
 #include "io/sandbox_plan.h"
 
 #define ARGS_MAX 4096 /* of one command */
@@ -39,6 +40,7 @@ struct ready {
 	const char *cwd;
 	struct th_child_fd map[MAPPED_MAX];
 	size_t map_count;
+	struct th_child_limits limits; /* set before exec */
 	int procs_fd, report_fd, null_fd, filter_fd, status_fd;
 	int out_fd[2], in_fd; /* the child's ends */
 	struct th_arena arena;
@@ -141,7 +143,7 @@ static const char *prepare_and_exec(struct ready *r, pid_t parent)
 		return "set up its descriptors";
 	if (spec->terminal && ioctl(0, TIOCSCTTY, 0) < 0)
 		return "take its terminal";
-	if (set_limits(&spec->limits) < 0)
+	if (set_limits(&r->limits) < 0)
 		return "set its limits";
 	if (r->plan && r->plan->namespaced && th_sandbox_show(r->plan, &step) < 0)
 		return step;
@@ -229,6 +231,25 @@ static bool make_paths(struct ready *r, struct th_err *err)
 	return true;
 }
 
+/* bwrap itself is counted elsewhere, so the limit is set where the command is. */
+static bool add_limit(struct ready *r, size_t *n, struct th_err *err)
+{
+	const struct th_sandbox_plan *p = r->plan;
+	uint64_t processes = r->spec->limits.processes;
+
+	if (!processes || !p->counted_alone)
+		return true;
+	r->argv[(*n)++] = p->prlimit;
+	r->argv[(*n)++] = th_arena_cstr(
+	    &r->arena, th_arena_printf(&r->arena, "--nproc=%llu",
+				       (unsigned long long)th_processes_alone(processes)));
+	if (!r->argv[*n - 1])
+		return full(r, err);
+	r->argv[(*n)++] = "--";
+	r->limits.processes = 0;
+	return true;
+}
+
 static bool make_argv(struct ready *r, struct th_err *err)
 {
 	const struct th_child_spec *spec = r->spec;
@@ -242,8 +263,7 @@ static bool make_argv(struct ready *r, struct th_err *err)
 	if (!r->argv)
 		return full(r, err);
 	if (p) {
-		for (size_t i = 0; i < p->arg_count; i++)
-			r->argv[n++] = p->args[i];
+		n = th_sandbox_options(p, r->argv);
 		if (!spec->outlive)
 			r->argv[n++] = "--die-with-parent";
 		if (!spec->terminal)
@@ -255,7 +275,11 @@ static bool make_argv(struct ready *r, struct th_err *err)
 		r->argv[n++] = "--";
 		for (size_t i = 0; i < p->tail_count; i++)
 			r->argv[n++] = p->tail[i];
+		if (!add_limit(r, &n, err))
+			return false;
 	}
+	if (r->limits.processes)
+		r->limits.processes = th_processes_beside(r->limits.processes);
 	for (size_t i = 0; i < args; i++)
 		r->argv[n++] = spec->argv[i];
 	r->cwd = p ? "/" : spec->cwd;
@@ -348,6 +372,8 @@ static int make_fds(struct ready *r, struct th_start *ret)
 			return -1;
 		map(r, r->filter_fd, TH_PLAN_FD_FILTER);
 		map(r, r->status_fd, TH_PLAN_FD_STATUS);
+		if (r->plan->users_fd >= 0)
+			map(r, r->plan->users_fd, TH_PLAN_FD_USERS);
 	}
 	int ours[] = { ret->out[0], ret->out[1], ret->in, ret->status };
 	for (size_t i = 0; i < TH_COUNT(ours); i++)
@@ -422,6 +448,7 @@ enum th_code th_start_child(const struct th_child_spec *spec, int procs_fd, cons
 	struct ready r = { .spec = spec,
 			   .plan = spec->sandbox,
 			   .procs_fd = procs_fd,
+			   .limits = spec->limits,
 			   .report_fd = -1,
 			   .null_fd = -1,
 			   .filter_fd = -1,

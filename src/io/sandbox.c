@@ -109,7 +109,7 @@ static struct th_sandbox_plan *plan_alloc(const struct th_sandbox *s)
 {
 	struct th_sandbox_plan *p = (struct th_sandbox_plan *)th_alloc(sizeof(*p));
 	th_arena_init(&p->arena, 256 * TH_KIB);
-	p->landlock_fd = p->net_fd = p->user_fd = -1;
+	p->landlock_fd = p->net_fd = p->user_fd = p->users_fd = -1;
 	p->drop = geteuid() == 0;
 	p->uid = s->uid ? s->uid : TH_SANDBOX_NOBODY;
 	p->gid = s->gid ? s->gid : s->uid ? (gid_t)s->uid : TH_SANDBOX_NOBODY;
@@ -121,6 +121,7 @@ struct th_sandbox_plan *th_sandbox_plan_free(struct th_sandbox_plan *p)
 	if (!p)
 		return NULL;
 	th_fd_close(&p->landlock_fd);
+	th_fd_close(&p->users_fd);
 	for (size_t i = 0; i < p->shown_count; i++)
 		th_fd_close(&p->shown[i].userns_fd);
 	if (p->tmp)
@@ -147,11 +148,9 @@ static int try_plan(const struct th_sandbox_plan *p, const char *const *command)
 {
 	const char *argv[TH_PLAN_ARGS_MAX + 32];
 	static const char *const env[] = { "PATH=/usr/bin:/bin", NULL };
-	size_t n = 0;
+	size_t n = th_sandbox_options(p, argv);
 	int status = -1;
 
-	for (size_t i = 0; i < p->arg_count; i++)
-		argv[n++] = p->args[i];
 	if (p->namespaced)
 		argv[n++] = "--";
 	for (size_t i = 0; i < p->tail_count; i++)
@@ -169,6 +168,8 @@ static int try_plan(const struct th_sandbox_plan *p, const char *const *command)
 		dup2(null_fd, TH_PLAN_FD_STATUS);
 		if (filter >= 0)
 			dup2(filter, TH_PLAN_FD_FILTER);
+		if (p->users_fd >= 0)
+			dup2(p->users_fd, TH_PLAN_FD_USERS);
 		if (th_sandbox_join(p, &step) == 0 &&
 		    (p->namespaced ? th_sandbox_show(p, &step) : th_sandbox_apply(p, &step)) == 0)
 			execve(argv[0], (char *const *)(uintptr_t)argv,
@@ -184,13 +185,22 @@ static int try_plan(const struct th_sandbox_plan *p, const char *const *command)
 }
 
 /* Whether namespaces work here is found out once per process, by making some. */
-static bool namespaces_work(const struct th_sandbox_plan *p, struct th_err *err)
+static bool namespaces_work(struct th_sandbox_plan *p, struct th_err *err)
 {
 	static int works[2] = { -1, -1 }; /* without, with an unprivileged user to become */
+	static bool alone = true;         /* with a namespace to count in */
 	static const char *const command[] = { "/bin/true", NULL };
 	int *known = &works[p->drop];
-	if (*known < 0)
+	if (*known < 0) {
 		*known = try_plan(p, command) == 0;
+		alone = *known || p->users_fd < 0;
+		if (!alone) {
+			th_sandbox_plan_count_together(p);
+			*known = try_plan(p, command) == 0;
+		}
+	}
+	if (!alone)
+		th_sandbox_plan_count_together(p);
 	if (!*known)
 		th_fail(
 		    err, TH_EUNSUPPORTED,

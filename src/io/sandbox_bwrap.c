@@ -104,6 +104,12 @@ static const char *find_setpriv(void)
 	return first_there(paths);
 }
 
+static const char *find_prlimit(void)
+{
+	static const char *const paths[] = { "/usr/bin/prlimit", "/bin/prlimit", NULL };
+	return first_there(paths);
+}
+
 bool th_sandbox_beneath(const char *path, const char *folder)
 {
 	size_t len = strlen(folder);
@@ -327,6 +333,50 @@ static void add_drop(struct th_sandbox_plan *p, const char *setpriv)
 	p->tail[p->tail_count++] = "--";
 }
 
+/*
+ * Who is not root has a user namespace of bwrap's for each command, unless bwrap is setuid.  Root
+ * becomes another user, whom all sessions share: these are counted apart in a namespace in which
+ * each user is himself.  bwrap goes there when all is mounted, so that nothing else changes.
+ */
+static void count_alone(struct th_sandbox_plan *p, const char *bwrap)
+{
+	struct stat st;
+	const char *prlimit = find_prlimit();
+
+	if (!prlimit || !th_userns_count())
+		return;
+	p->prlimit = keep(p, prlimit);
+	if (p->drop) {
+		p->users_fd = th_userns_same();
+		p->counted_alone = p->users_fd >= 0;
+	} else {
+		p->counted_alone = stat(bwrap, &st) == 0 && !(st.st_mode & S_ISUID);
+	}
+	p->counted_alone = p->counted_alone && p->prlimit;
+}
+
+void th_sandbox_plan_count_together(struct th_sandbox_plan *p)
+{
+	th_fd_close(&p->users_fd);
+	p->counted_alone = false;
+}
+
+size_t th_sandbox_options(const struct th_sandbox_plan *p, const char **ret)
+{
+	_Static_assert(TH_PLAN_FD_USERS == 202, "its text is below");
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->arg_count; i++)
+		ret[n++] = p->args[i];
+	if (p->users_fd >= 0) {
+		ret[n++] = "--userns2";
+		ret[n++] = "202";
+		ret[n++] = "--sync-fd"; /* closes it for the command, which needs none */
+		ret[n++] = "202";
+	}
+	return n;
+}
+
 /* Folders of another owner are shown to the unprivileged user as its own. */
 static enum th_code add_shown(struct th_sandbox_plan *p, const char *path, struct th_err *err)
 {
@@ -376,6 +426,7 @@ enum th_code th_sandbox_plan_namespaces(struct th_sandbox_plan *p, const struct 
 	add_mounts(p, s);
 	if (p->drop)
 		add_drop(p, setpriv);
+	count_alone(p, bwrap);
 	enum th_code code =
 	    th_filter_new(true, s->gui, &p->filter, err); /* the network is the namespace's */
 	if (code)

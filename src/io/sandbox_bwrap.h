@@ -15,6 +15,9 @@ TH_NODISCARD enum th_code th_sandbox_plan_namespaces(struct th_sandbox_plan *p,
 						     const struct th_sandbox *s,
 						     struct th_err *err);
 
+/* Without p->users_fd, for bwrap does not take it here. */
+void th_sandbox_plan_count_together(struct th_sandbox_plan *p);
+
 /* What programs need of the system, read-only; NULL-terminated. */
 extern const char *const th_sandbox_system_paths[];
 

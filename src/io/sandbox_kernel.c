@@ -21,6 +21,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -343,9 +344,9 @@ static bool write_map(pid_t pid, const char *file, const char *text)
 	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 }
 
-int th_userns_swapping(uid_t uid_a, uid_t uid_b, gid_t gid_a, gid_t gid_b)
+static int userns_with(const char *uid_map, const char *gid_map)
 {
-	char map[256], path[64];
+	char path[64];
 	int fd = -1, ready[2];
 
 	if (pipe2(ready, O_CLOEXEC) < 0)
@@ -360,10 +361,7 @@ int th_userns_swapping(uid_t uid_a, uid_t uid_b, gid_t gid_a, gid_t gid_b)
 	char ok = 0;
 	close(ready[1]);
 	if (pid > 0 && read(ready[0], &ok, 1) == 1 && ok) {
-		swap_map(map, sizeof(map), uid_a, uid_b);
-		ok = write_map(pid, "uid_map", map);
-		swap_map(map, sizeof(map), gid_a, gid_b);
-		ok = ok && write_map(pid, "gid_map", map);
+		ok = write_map(pid, "uid_map", uid_map) && write_map(pid, "gid_map", gid_map);
 		snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
 		if (ok)
 			fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -377,4 +375,47 @@ int th_userns_swapping(uid_t uid_a, uid_t uid_b, gid_t gid_a, gid_t gid_b)
 	}
 	errno = saved;
 	return fd;
+}
+
+int th_userns_swapping(uid_t uid_a, uid_t uid_b, gid_t gid_a, gid_t gid_b)
+{
+	char uid_map[256], gid_map[256];
+
+	swap_map(uid_map, sizeof(uid_map), uid_a, uid_b);
+	swap_map(gid_map, sizeof(gid_map), gid_a, gid_b);
+	return userns_with(uid_map, gid_map);
+}
+
+/* All that there is in ours (in a container not every number), each by its own. */
+static bool same_map(const char *file, char *to, size_t size)
+{
+	unsigned inside, count;
+	size_t len = 0;
+	FILE *f = fopen(file, "re");
+
+	to[0] = '\0';
+	while (f && fscanf(f, "%u %*u %u", &inside, &count) == 2 && len < size)
+		len += (size_t)snprintf(to + len, size - len, "%u %u %u\n", inside, inside, count);
+	if (f)
+		fclose(f);
+	return len > 0 && len < size;
+}
+
+int th_userns_same(void)
+{
+	char uid_map[4096], gid_map[4096]; /* the kernel takes no more */
+
+	if (!same_map("/proc/self/uid_map", uid_map, sizeof(uid_map)) ||
+	    !same_map("/proc/self/gid_map", gid_map, sizeof(gid_map)))
+		return -1;
+	return userns_with(uid_map, gid_map);
+}
+
+bool th_userns_count(void)
+{
+	struct utsname name;
+	unsigned major = 0, minor = 0;
+
+	return uname(&name) == 0 && sscanf(name.release, "%u.%u", &major, &minor) == 2 &&
+	       (major > 5 || (major == 5 && minor >= 14));
 }

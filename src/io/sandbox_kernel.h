@@ -19,6 +19,10 @@ TH_NODISCARD enum th_code th_filter_new(bool inet, bool gui, struct sock_fprog *
 
 /* A user namespace whose map swaps two users and two groups, or -1.  As root. */
 int th_userns_swapping(uid_t uid_a, uid_t uid_b, gid_t gid_a, gid_t gid_b);
+/* One in which each is himself, or -1: for counting (RLIMIT_NPROC) apart.  As root. */
+int th_userns_same(void);
+/* Whether this kernel counts a user's processes in each user namespace (Linux 5.14). */
+bool th_userns_count(void);
 bool th_idmap_works(const char *path, int userns_fd);
 
 #endif

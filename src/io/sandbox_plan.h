@@ -14,6 +14,7 @@
 /* Where the child of a namespaced plan must have these; mapped descriptors stay below. */
 #define TH_PLAN_FD_FILTER 200
 #define TH_PLAN_FD_STATUS 201
+#define TH_PLAN_FD_USERS 202
 
 #define TH_SANDBOX_NOBODY 65534
 
@@ -31,6 +32,11 @@ struct th_sandbox_plan {
 	bool failed;          /* too many of them */
 	const char *tail[16]; /* what stands between "--" and the command */
 	size_t tail_count;
+	/* A command's processes are counted in a user namespace, not with all of its user: in one
+	 * that bwrap makes for it, or (as root) in the plan's. */
+	bool counted_alone;
+	int users_fd;        /* the plan's; -1: none */
+	const char *prlimit; /* what sets the limit inside, in the arena */
 	int landlock_fd;     /* -1: none */
 	int net_fd, user_fd; /* the network namespace to go into; -1: none; borrowed */
 	struct sock_fprog filter;
@@ -52,5 +58,7 @@ int th_sandbox_join(const struct th_sandbox_plan *p, const char **ret_step);
 int th_sandbox_show(const struct th_sandbox_plan *p, const char **ret_step);
 /* A new descriptor with the filter for bwrap, or -1. */
 int th_sandbox_filter_fd(const struct th_sandbox_plan *p);
+/* bwrap and its options, without "--"; how many. */
+size_t th_sandbox_options(const struct th_sandbox_plan *p, const char **ret);
 
 #endif

@@ -812,6 +812,11 @@ static void processes_of_a_command(void **state)
 	struct heard h;
 
 	(void)state;
+	/* Without namespaces there are so many beside what the machine has (io/processes.h). */
+	if (!th_str_starts(greet(x, false).info.sandbox, TH_STR("{\"level\":\"full\""))) {
+		release(x);
+		skip();
+	}
 	do_call(x, shell("e1", "{\"command\":\"grep processes /proc/self/limits | tr -s ' '\"}"),
 		&h);
 	snprintf(expected, sizeof(expected), "Max processes %d %d processes",
