@@ -192,7 +192,7 @@ class Server:
                                     {"type": "resource_link", "uri": "file:///x", "name": "x"},
                                     {"type": "resource", "resource": {"uri": "file:///y", "text": "inside", "mimeType": "text/plain"}}])
         elif name == "fail":
-            self.text(m, "it did not work", isError=True)
+            self.text(m, "it did not work \ud83d", isError=True)
         elif name == "long":
             self.text(m, "begin " + "0123456789\n" * 20000 + " end")
         elif name == "steps":
