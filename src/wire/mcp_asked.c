@@ -145,6 +145,7 @@ enum th_code th_mcp_asked_again(struct th_mcp_client *c, struct th_mcp_request *
 		th_buf_add_cstr(&params, inputs.len > 2 && own.len > 1 ? "," : "");
 		th_buf_add(&params, th_str_sub(th_buf_str(&inputs), 1, inputs.len - 1));
 		r->id = ++c->ids;
+		r->progress = 0;
 		th_mcp_say(c, r->id, r->method, th_buf_str(&params), r->id, true);
 	}
 	th_buf_deinit(&inputs);
