@@ -106,9 +106,9 @@ static const struct method {
 
 void th_a2a_free(struct th_a2a *m)
 {
+	th_a2a_push_end(m, false);
 	th_a2a_task_deinit(&m->task);
 	th_a2a_list_free(m->list);
-	free(m->push);
 	th_json_free(m->doc);
 	free(m->id_text);
 	free(m);

@@ -43,7 +43,7 @@ struct th_a2a {
 	bool waits; /* for the store: the method is done again when it has answered */
 	bool v1;
 	bool rest;                        /* HTTP+JSON, which is of 1.0 alone */
-	struct th_a2a_push *push;         /* a hook that its message asks for; NULL: none */
+	struct th_a2a_push *push;         /* a hook that is not begun yet; NULL: none */
 	char made[TH_UUID_TEXT_SIZE + 1]; /* the name of a session that it begins */
 };
 
@@ -112,7 +112,9 @@ th_a2a_fn th_a2a_push_set, th_a2a_push_get, th_a2a_push_list, th_a2a_push_delete
 /* What a message's configuration asks for, before the message is said.  False: it was answered, or
  * m->waits, and nothing was said. */
 bool th_a2a_push_add(struct th_a2a *m);
-void th_a2a_push_end(struct th_a2a *m, bool begun); /* the message was said; or it was not */
+/* What the hook is for is there; or it is not, or its client has left.  Nothing where none waits.
+ */
+void th_a2a_push_end(struct th_a2a *m, bool begun);
 
 /* ---- letter.c: what they are told ---- */
 

@@ -7,8 +7,10 @@
  * recognise us by is given back to nobody but who brought it.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "a2a/internal.h"
+#include "base/wiped.h"
 
 /* What letter.c writes by; the request's words are those of 1.0, or of 0.3. */
 static void read_more(const struct th_a2a *m, const struct th_a2a_task *t, const struct th_json *c,
@@ -79,7 +81,7 @@ static void put_config(const struct th_a2a *m, const struct th_client_hook *c,
 	struct th_str scheme = TH_STR(""), id = TH_STR("");
 	char task[TH_A2A_ID_MAX];
 
-	if (th_json_parse(c->more, &doc, NULL) == TH_OK) {
+	if (th_json_parse_secret(c->more, &doc, NULL) == TH_OK) {
 		scheme = th_json_get_str(th_json_root(doc), "scheme");
 		id = th_json_get_str(th_json_root(doc), "id");
 	}
@@ -199,64 +201,16 @@ static struct th_client_hook make(const struct th_a2a *m, const struct th_a2a_ta
 	};
 }
 
-/* True: it is there, or `c` is NULL; false: it was answered, or m->waits.  `then` is called with
- * it. */
-static bool add(struct th_a2a *m, const struct th_json *c,
-		void (*then)(struct th_a2a *m, const struct th_client_hook *hook,
-			     const struct th_json *c))
-{
-	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_KIB);
-	struct th_buf more TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_CLIENT_HOOK_SIZE_MAX);
-	struct th_client_hook hook;
-	const struct th_found *there = NULL;
-	struct th_a2a_task to_be;
-	struct th_err err = {};
-
-	if (!c)
-		return true;
-	if (!is_good(m, c))
-		return false;
-	task_to_be(m, &to_be);
-	hook = make(m, &to_be, c, &name, &more);
-	if (th_buf_check(&more, "a hook", &err) == TH_OK)
-		there = th_need_hook(&m->access->needs, &hook);
-	else
-		fail(m, err.code, err.msg);
-	m->waits = !there && err.code == TH_OK;
-	if (there && there->err)
-		fail(m, there->err->code, there->err->text);
-	else if (there && then)
-		then(m, &hook, c);
-	if (more.len)
-		explicit_bzero(more.ptr, more.len);
-	return there && !there->err;
-}
-
-static void begin_and_answer(struct th_a2a *m, const struct th_client_hook *hook,
-			     const struct th_json *c)
-{
-	th_client_hook_begin(m->access->server->webhooks, hook);
-	answer_config(m, hook, c);
-}
-
-void th_a2a_push_set(struct th_a2a *m)
-{
-	if (!m->found)
-		th_a2a_no_task(m);
-	else
-		(void)add(m, config_of(m), begin_and_answer);
-}
-
-/* The answer to a message that is refused ends the access: this is what is left of the hook. */
+/* A hook that was asked for and not begun yet.  The answer to a message that is refused ends the
+ * access, and so does a client that leaves: this is what is left of the hook. */
 struct th_a2a_push {
 	struct th_webhooks *all;
 	char user[TH_USER_MAX + 1];
 	char name[TH_A2A_ID_MAX + TH_SESSION_ID_MAX + 2];
 };
 
-static void note_push(struct th_a2a *m, const struct th_client_hook *hook, const struct th_json *c)
+static void note_push(struct th_a2a *m, const struct th_client_hook *hook)
 {
-	(void)c;
 	if (!m->push)
 		m->push = th_alloc(sizeof(*m->push));
 	m->push->all = m->access->server->webhooks;
@@ -264,9 +218,59 @@ static void note_push(struct th_a2a *m, const struct th_client_hook *hook, const
 	snprintf(m->push->name, sizeof(m->push->name), "%.*s", TH_FMT(hook->id));
 }
 
+static void forget_push(struct th_a2a *m)
+{
+	free(m->push);
+	m->push = NULL;
+}
+
+/* True: it is there, or `c` is NULL; false: it was answered, or m->waits.  `answers`: with it, and
+ * it is begun. */
+static bool add(struct th_a2a *m, const struct th_json *c, bool answers)
+{
+	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_KIB);
+	struct th_buf more TH_CLEANUP(th_buf_wipe) = TH_BUF_INIT(8 * TH_CLIENT_HOOK_SIZE_MAX);
+	struct th_client_hook hook;
+	const struct th_found *there = NULL;
+	struct th_a2a_task to_be;
+	struct th_err err = {};
+	bool good;
+
+	if (!c)
+		return true;
+	if (!is_good(m, c))
+		return false;
+	task_to_be(m, &to_be);
+	hook = make(m, &to_be, c, &name, &more);
+	if (th_buf_check(&more, "a hook", &err) == TH_OK) {
+		there = th_need_hook(&m->access->needs, &hook);
+		note_push(m, &hook);
+	} else {
+		fail(m, err.code, err.msg);
+	}
+	m->waits = !there && err.code == TH_OK;
+	good = there && !there->err; /* an answer is the end of what is there */
+	if (there && !good) {
+		forget_push(m); /* it was not added */
+		fail(m, there->err->code, there->err->text);
+	} else if (good && answers) {
+		th_a2a_push_end(m, true);
+		answer_config(m, &hook, c);
+	}
+	return good;
+}
+
+void th_a2a_push_set(struct th_a2a *m)
+{
+	if (!m->found)
+		th_a2a_no_task(m);
+	else
+		(void)add(m, config_of(m), true);
+}
+
 bool th_a2a_push_add(struct th_a2a *m)
 {
-	return add(m, config_of(m), note_push);
+	return add(m, config_of(m), false);
 }
 
 void th_a2a_push_end(struct th_a2a *m, bool begun)
@@ -282,6 +286,7 @@ void th_a2a_push_end(struct th_a2a *m, bool begun)
 		th_client_hook_begin(p->all, &hook);
 	else
 		th_client_hook_undo(p->all, &hook);
+	forget_push(m);
 }
 
 /* ---- those that are there ---- */

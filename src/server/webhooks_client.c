@@ -173,7 +173,7 @@ void th_client_hook_begin(struct th_webhooks *w, const struct th_client_hook *c)
 	if (!h || !h->early)
 		return;
 	h->early = false;
-	if (c->ended)
+	if (h->client->ended)
 		th_webhook_scan(h);
 }
 

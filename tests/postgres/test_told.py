@@ -10,8 +10,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e" / "cli"))
 
 import house
 import server
+import serving
 from nodes import WithNodes
-from on_postgres import say
+from on_postgres import say, shell
 from test_webhooks import SECRET, Receiver
 
 
@@ -95,6 +96,28 @@ class Told(WithNodes):
         path.write_text("\n")
         self.told_node("n3", receiver)
         self.wait_for(lambda: not path.exists())
+
+
+class Left(WithNodes):
+    def test_a_client_that_leaves_before_its_hook_is_written(self):
+        """Its message is not said, and nothing is left of the hook."""
+        self.serve_rules([{"parts": [shell("sleep 60")]}])
+        node = self.node("n1")
+        body = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {
+            "message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "Go."}]},
+            "configuration": {"returnImmediately": True, "taskPushNotificationConfig": {"url": "https://example.org/"}}}}
+        self.assertIn("task", node.good("POST", "/a2a/worker", body)["result"])
+        journal = lambda: (self.folder / "n1" / "journal").read_text().count("/a2a/worker")
+        with self.postgres.busy("LOCK TABLE thole.outbox IN SHARE MODE; SELECT pg_sleep(60)"):
+            connection = node.connect()
+            connection.request("POST", "/a2a/worker", body=json.dumps(body),
+                               headers={"Authorization": "Bearer " + serving.TOKENS["alice"], "Content-Type": "application/json"})
+            self.wait_for(lambda: self.postgres.sql("SELECT count(*) FROM pg_locks WHERE NOT granted") != "0")
+            connection.close()
+            self.wait_for(lambda: journal() == 2)
+        self.assertIn("task", node.good("POST", "/a2a/worker", body)["result"])
+        self.wait_for(lambda: self.postgres.sql("SELECT count(*) FROM thole.outbox") == "2")
+        self.assertEqual(self.postgres.sql("SELECT count(*) FROM thole.sessions"), "2")
 
 
 if __name__ == "__main__":
