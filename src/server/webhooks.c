@@ -211,19 +211,14 @@ enum th_code th_client_hook_add(struct th_webhooks *w, const struct th_client_ho
 		return code;
 	h = th_client_hook_new(w, c);
 	h->early = true;
-	if (old && old->off)
-		old = NULL;
-	if (w->shared) { /* until it is written down there are both */
-		h->fresh = true;
-		if (old)
-			old->replaced = true;
+	h->again = old && (!old->early || old->again);
+	if (old) /* until it is written down there are both */
+		old->replaced = true;
+	h->fresh = w->shared;
+	if (w->shared)
 		return TH_OK;
-	}
 	code = th_webhooks_append(w, h, err);
-	if (code)
-		th_client_hook_drop(h);
-	else if (old)
-		th_client_hook_drop(old);
+	th_client_hook_settle(h, !code);
 	return code;
 }
 

@@ -60,7 +60,8 @@ struct th_client_hook {
 
 /*
  * It is there, and written down; NULL: it is being written.  Its session may not have begun yet:
- * th_client_hook_begin says that it has, and th_client_hook_undo that it has not.
+ * th_client_hook_begin says that it has, and th_client_hook_undo that it has not, or that nobody
+ * waits to hear of the hook.  One that took another's place stays then: that session has begun.
  * TH_EUSAGE: the URL; TH_ELIMIT: too many, or too large.
  */
 const struct th_found *th_need_hook(struct th_needs *n, const struct th_client_hook *hook);
@@ -163,9 +164,10 @@ struct th_webhook {
 	uint64_t looked;   /* of a client: the round of looks that it had its turn in */
 	bool unread;       /* the last row could not be read, as the journal says */
 	bool early;        /* of a client: its session may not have begun yet */
+	bool again;        /* of one that is early: it took the place of one that was not */
 	/* In a fleet: its line is on the way (`fresh`: for the first time); the store has one. */
 	bool fresh, putting, shared;
-	bool replaced; /* of a client: a fresh one of its name is on the way to the store */
+	bool replaced;              /* of a client: a new one of its name is being written down */
 	struct th_digest line, put; /* what the store has; what is on the way */
 };
 
@@ -210,7 +212,9 @@ void th_webhook_scan_cancel(struct th_webhook *h);
 void th_client_hook_restore(struct th_webhooks *w, const struct th_json *line);
 void th_client_hook_print(const struct th_webhook *h, struct th_jw *w);
 struct th_webhook *th_client_hook_new(struct th_webhooks *w, const struct th_client_hook *hook);
-/* The one of the same id; NULL: there is none. */
+/* A new one was written down and takes the place of those before; or it was not, and goes. */
+void th_client_hook_settle(struct th_webhook *h, bool good);
+/* The one of the same id that is told; NULL: there is none. */
 struct th_webhook *th_client_hook_find(struct th_webhooks *w, const struct th_client_hook *hook);
 struct th_webhook *th_webhook_new(struct th_webhooks *w); /* in the list; nothing is set */
 /* What it was for is over with this event. */

@@ -124,7 +124,7 @@ struct th_webhook *th_client_hook_find(struct th_webhooks *w, const struct th_cl
 
 	name_it(c, name);
 	for (struct th_webhook *h = w->first; h; h = h->next)
-		if (h->client && !h->replaced && strcmp(h->to.name, name) == 0)
+		if (h->client && !h->off && !h->replaced && strcmp(h->to.name, name) == 0)
 			return h;
 	return NULL;
 }
@@ -133,8 +133,8 @@ enum th_code th_client_hook_check(struct th_webhooks *w, const struct th_client_
 				  struct th_err *err)
 {
 	size_t all = 0, mine = 0;
-	struct th_webhook *old = th_client_hook_find(w, c);
-	bool fresh = !old || old->off;
+	bool fresh = !th_client_hook_find(w, c);
+
 	for (struct th_webhook *h = w->first; h; h = h->next) {
 		bool counts = h->client && !h->off && !h->replaced;
 
@@ -181,8 +181,31 @@ void th_client_hook_undo(struct th_webhooks *w, const struct th_client_hook *c)
 {
 	struct th_webhook *h = th_client_hook_find(w, c);
 
-	if (h && h->early)
+	if (h && h->early && h->again)
+		th_client_hook_begin(w, c);
+	else if (h && h->early)
 		th_client_hook_drop(h);
+}
+
+/* Those before are behind it in the list: one of them that was written down, and others that were
+ * to be with it.  Where it is replaced itself by now, they wait for that one. */
+void th_client_hook_settle(struct th_webhook *h, bool good)
+{
+	for (struct th_webhook *old = h->next; old; old = old->next) {
+		if (!old->client || !old->replaced || strcmp(old->to.name, h->to.name) != 0)
+			continue;
+		if (good || (old->fresh && !h->replaced)) {
+			th_client_hook_drop(old);
+		} else if (!h->replaced) {
+			old->replaced = false;
+			old->line = (struct th_digest){ 0 }; /* it is put again: see below */
+			old->skipped_ms = 1; /* what came meanwhile is read from its log */
+		}
+	}
+	if (!good)
+		th_client_hook_drop(h);
+	h->shared |= h->fresh; /* also one that failed may be in the store */
+	h->fresh = false;
 }
 
 /* ---- which there are, and their end ---- */

@@ -17,7 +17,8 @@
 
 _Static_assert(TH_WEBHOOKS_MAX *(TH_WEBHOOK_DONE_MAX *DONE_SIZE + LINE_SIZE) +
 		       TH_CLIENT_HOOKS_MAX * (TH_CLIENT_HOOK_DONE_MAX * DONE_SIZE +
-					      TH_CLIENT_HOOK_SIZE_MAX + LINE_SIZE) <=
+					      TH_CLIENT_HOOK_SIZE_MAX + LINE_SIZE) +
+		       TH_WEBHOOK_APPEND_MAX <=
 		   TH_WEBHOOK_FILE_MAX,
 	       "all that is remembered fits into the file");
 
@@ -223,7 +224,7 @@ enum th_code th_webhooks_save(struct th_webhooks *w, struct th_err *err)
 	if (!w->path.len)
 		return TH_OK;
 	for (struct th_webhook *h = w->first; h; h = h->next) {
-		if (h->client && h->off)
+		if (h->replaced || (h->client && h->off))
 			continue;
 		th_webhook_line_print(h, &text);
 		th_buf_add_char(&text, '\n');

@@ -154,20 +154,6 @@ static bool add_lines(struct th_shared *s, struct lines *to, struct th_err *err)
 
 /* ---- putting ---- */
 
-/* A fresh one of a client takes the place of the one before, or is none after all. */
-static void settle(struct th_webhooks *w, struct th_webhook *h, bool good)
-{
-	for (struct th_webhook *old = h->fresh ? w->first : NULL; old; old = old->next)
-		if (old->replaced && strcmp(old->to.name, h->to.name) == 0) {
-			if (good)
-				th_client_hook_drop(old);
-			old->replaced = false;
-		}
-	if (h->fresh && !good)
-		th_client_hook_drop(h);
-	h->fresh = false;
-}
-
 /* One after the other: who is told may begin the next put, and end others' waits. */
 static void tell_waits(struct th_shared *s, const struct thole_error *err)
 {
@@ -208,7 +194,8 @@ static void put_over(struct th_shared *s, const struct thole_error *err)
 		h->putting = false;
 		h->shared |= !err;
 		h->line = err ? h->line : h->put;
-		settle(w, h, !err);
+		if (h->fresh)
+			th_client_hook_settle(h, !err);
 	}
 	if (err) {
 		th_buf_add(&s->gone, th_buf_str(&s->going));

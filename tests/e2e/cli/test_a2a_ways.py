@@ -231,6 +231,19 @@ class Pushes(Agents):
         self.wait_for(lambda: not self.good("ListTaskPushNotificationConfigs", {"taskId": task["id"]})["configs"])
         self.assertTrue(told.got.empty())
 
+    def test_with_a_message_that_is_refused(self):
+        """It takes no hook that is there, and leaves none that was not."""
+        self.begin(shell("echo one"), [{"text": "One."}], agent="approve: [shell]\n")
+        told = self.told()
+        asked = lambda name: {"configuration": {"taskPushNotificationConfig": {"url": told.url, "id": name}}}
+        task = self.good("SendMessage", dict(self.says("go"), **asked("mine")))["task"]
+        told.next()
+        for name in ("mine", "other"):
+            self.bad(-32004, "SendMessage", dict(self.says("yes", taskId=task["id"]), **asked(name)))
+        self.assertEqual([c["id"] for c in self.good("ListTaskPushNotificationConfigs", {"taskId": task["id"]})["configs"]], ["mine"])
+        self.good("CancelTask", {"id": task["id"]})
+        self.assertEqual(told.next()[1]["task"]["status"]["state"], "TASK_STATE_CANCELED")
+
     def test_by_its_own_methods(self):
         self.begin(shell("sleep 60"), [{"text": "x"}])
         told = self.told()

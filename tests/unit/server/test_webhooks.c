@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "io/clock.h"
@@ -207,14 +206,6 @@ static void test_what_the_file_remembers(void **state)
 	assert_int_equal(rmdir(folder), 0);
 }
 
-static size_t size_of(const char *path)
-{
-	struct stat st;
-
-	assert_int_equal(stat(path, &st), 0);
-	return (size_t)st.st_size;
-}
-
 static bool flies(const struct th_webhook *h)
 {
 	for (size_t i = 0; i < TH_WEBHOOK_FLIGHT_MAX; i++)
@@ -325,115 +316,6 @@ static void test_the_largest_hook(void **state)
 	assert_int_equal(th_client_hook_check(&w, &c, &err), TH_ELIMIT);
 }
 
-/* ---- hooks of clients ---- */
-
-static const struct th_letters letters = { 0 };
-static const struct th_service service = { .name = "letters", .letters = &letters };
-static const struct th_service *const services[] = { &service, NULL };
-
-static void server_init(struct th_server *s)
-{
-	struct th_err err = {};
-
-	*s = (struct th_server){ .o.journal = -1, .services = services };
-	assert_int_equal(th_loop_new(&s->loop, &err), TH_OK);
-	s->webhooks = th_webhooks_new(s, TH_STR(""));
-}
-
-static void server_deinit(struct th_server *s)
-{
-	s->webhooks = th_webhooks_free(s->webhooks);
-	th_settings_deinit(&s->settings);
-	th_loop_free(s->loop);
-}
-
-static enum th_code add_hook(struct th_server *s, int id, int user, struct th_err *err)
-{
-	struct th_client_hook hook = { .service = TH_STR("letters"),
-				       .session = TH_STR("s"),
-				       .url = TH_STR("http://127.0.0.1:1/"),
-				       .more = TH_STR("{}") };
-	char name[20], of[20];
-
-	snprintf(name, sizeof(name), "%d", id);
-	snprintf(of, sizeof(of), "u%d", user);
-	hook.id = th_str_of(name);
-	hook.user = th_str_of(of);
-	return th_client_hook_add(s->webhooks, &hook, err);
-}
-
-static void test_how_many_hooks_of_clients(void **state)
-{
-	struct th_err err = {};
-	struct th_server s;
-
-	(void)state;
-	server_init(&s);
-	for (int i = 0; i < TH_CLIENT_HOOKS_MAX; i++)
-		assert_int_equal(add_hook(&s, i, i / TH_CLIENT_HOOKS_USER_MAX, &err), TH_OK);
-	assert_int_equal(add_hook(&s, TH_CLIENT_HOOKS_MAX, 100, &err), TH_ELIMIT);
-	assert_string_equal(err.msg, "a server has at most 1024 hooks of clients");
-	assert_int_equal(add_hook(&s, 7, 0, &err), TH_OK); /* in the place of the one it was */
-	server_deinit(&s);
-}
-
-/* One that a client asks for is a line behind the file, until there are too many; the last of a
- * name counts, and one that was torn does not keep the next. */
-static void test_lines_behind_the_file(void **state)
-{
-	char folder[] = "/tmp/thole-webhooks-XXXXXX", path[100], more[TH_CLIENT_HOOK_SIZE_MAX / 2];
-	struct th_server s = { .o.journal = -1, .services = services };
-	struct th_client_hook hook = { .service = TH_STR("letters"),
-				       .id = TH_STR("one"),
-				       .session = TH_STR("x"),
-				       .user = TH_STR("ann"),
-				       .url = TH_STR("https://example.org/1"),
-				       .more = TH_STR("{}") };
-	struct th_err err = {};
-	size_t before, after;
-
-	(void)state;
-	assert_non_null(mkdtemp(folder));
-	snprintf(path, sizeof(path), "%s/webhooks", folder);
-	assert_int_equal(th_loop_new(&s.loop, &err), TH_OK);
-	s.webhooks = th_webhooks_new(&s, th_str_of(path));
-	assert_int_equal(th_client_hook_add(s.webhooks, &hook, &err), TH_OK);
-	before = size_of(path);
-	assert_int_equal(th_file_append(path, TH_STR("{\"webhook\":\"torn"), &err), TH_OK);
-	hook.url = TH_STR("https://example.org/2");
-	assert_int_equal(th_client_hook_add(s.webhooks, &hook, &err), TH_OK);
-	assert_true(size_of(path) > 2 * before);
-	s.webhooks->closing = true; /* as one that is killed: nothing more is written */
-	{
-		struct th_webhooks *again = th_webhooks_new(&s, TH_STR(""));
-
-		th_buf_add(&again->path, th_str_of(path));
-		assert_int_equal(th_webhooks_load(again, &err), TH_OK);
-		assert_non_null(th_client_hook_find(again, &hook));
-		assert_true(
-		    th_str_eq(th_client_hook_of(th_client_hook_find(again, &hook))->url, hook.url));
-		again->path.len = 0;
-		th_webhooks_free(again);
-	}
-	/* The largest of them, one after the other. */
-	memset(more, 'x', sizeof(more));
-	memcpy(more, "{\"a\":\"", 6);
-	memcpy(more + sizeof(more) - 2, "\"}", 2);
-	hook.more = th_str_n(more, sizeof(more));
-	do {
-		before = size_of(path);
-		assert_int_equal(th_client_hook_add(s.webhooks, &hook, &err), TH_OK);
-		after = size_of(path);
-	} while (after > before);
-	assert_true(before <= TH_WEBHOOK_APPEND_MAX + TH_CLIENT_HOOK_SIZE_MAX);
-	assert_true(before > TH_WEBHOOK_APPEND_MAX - 2 * TH_CLIENT_HOOK_SIZE_MAX);
-	assert_true(after < 2 * TH_CLIENT_HOOK_SIZE_MAX);
-	s.webhooks = th_webhooks_free(s.webhooks);
-	th_loop_free(s.loop);
-	assert_int_equal(unlink(path), 0);
-	assert_int_equal(rmdir(folder), 0);
-}
-
 static void test_off_after_three_days(void **state)
 {
 	(void)state;
@@ -452,10 +334,8 @@ int main(void)
 		cmocka_unit_test(test_the_fullest_queue),
 		cmocka_unit_test(test_a_failure_of_several),
 		cmocka_unit_test(test_what_the_file_remembers),
-		cmocka_unit_test(test_lines_behind_the_file),
 		cmocka_unit_test(test_the_fullest_file),
 		cmocka_unit_test(test_the_largest_hook),
-		cmocka_unit_test(test_how_many_hooks_of_clients),
 		cmocka_unit_test(test_off_after_three_days),
 	};
 
