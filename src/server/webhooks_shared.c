@@ -31,6 +31,9 @@ struct th_shared {
 	bool merging;                  /* the put under way says so */
 	bool file;   /* there may be a file of before, which goes once all of it is in the store */
 	bool failed; /* as the journal says */
+	bool ends;   /* a put that the store has not got: there was nothing to put, or `why` */
+	struct th_deferred over;
+	struct thole_error why;
 	uint64_t put_ms, looked_ms;
 	struct th_buf gone; /* names of lines that are to go, a newline behind each */
 	struct th_buf going;
@@ -40,6 +43,12 @@ struct th_shared {
 
 static void put_begin(struct th_shared *s);
 static void take_begin(struct th_shared *s);
+static void on_over(void *ctx);
+
+static bool is_busy(const struct th_shared *s)
+{
+	return s->reading || s->ends;
+}
 
 /* ---- sealed ---- */
 
@@ -207,10 +216,18 @@ static void put_over(struct th_shared *s, const struct thole_error *err)
 	th_buf_clear(&s->going);
 	s->merging = false;
 	tell_waits(s, err);
-	if (!s->reading && s->again && !err)
+	if (!is_busy(s) && s->again && !err)
 		put_begin(s);
-	else if (!s->reading && s->look)
+	else if (!is_busy(s) && s->look)
 		take_begin(s);
+}
+
+static void on_over(void *ctx)
+{
+	struct th_shared *s = ctx;
+
+	s->ends = false;
+	put_over(s, s->why.code ? &s->why : NULL);
 }
 
 static void on_put(void *ctx, int code, const struct thole_error *err)
@@ -245,16 +262,19 @@ static void put_begin(struct th_shared *s)
 						      on_put, s, &s->reading, &e) == 0;
 	}
 	lines_deinit(&l);
-	if (s->reading)
+	if (s->reading) {
 		th_server_kick(s->all->server);
-	else
-		put_over(s, good ? NULL : &e);
+		return;
+	}
+	s->why = good ? (struct thole_error){ 0 } : e;
+	s->ends = true; /* not from inside: who waits is told then */
+	th_loop_defer(s->all->server->loop, &s->over);
 }
 
 void th_shared_put(struct th_shared *s)
 {
 	s->again = true;
-	if (!s->reading)
+	if (!is_busy(s))
 		put_begin(s);
 }
 
@@ -279,8 +299,7 @@ void th_shared_gone(struct th_webhook *h)
 void th_shared_wait(struct th_shared *s, struct th_shared_wait *wait)
 {
 	th_shared_put(s);
-	/* One that was under way has not got it, and one that could not begin is tried again. */
-	wait->put = s->reading && !s->again ? s->put : s->put + 1;
+	wait->put = s->again ? s->put + 1 : s->put; /* one that was under way has not got it */
 	wait->next = s->waits;
 	s->waits = wait;
 }
@@ -398,9 +417,9 @@ void th_shared_sweep(struct th_shared *s)
 		s->looked_ms = now_ms;
 		s->look = true;
 	}
-	if (!s->reading && (s->all->dirty || now_ms >= s->put_ms + TH_WEBHOOK_SHARED_MS))
+	if (!is_busy(s) && (s->all->dirty || now_ms >= s->put_ms + TH_WEBHOOK_SHARED_MS))
 		put_begin(s);
-	if (!s->reading && s->look)
+	if (!is_busy(s) && s->look)
 		take_begin(s);
 }
 
@@ -410,7 +429,7 @@ struct th_shared *th_shared_new(struct th_webhooks *w)
 {
 	struct th_shared *s = th_alloc(sizeof(*s));
 
-	*s = (struct th_shared){ .all = w, .file = true };
+	*s = (struct th_shared){ .all = w, .file = true, .over = { .fn = on_over, .ctx = s } };
 	th_buf_init(&s->gone, TH_WEBHOOK_FILE_MAX);
 	th_buf_init(&s->going, TH_WEBHOOK_FILE_MAX);
 	th_buf_init(&s->found, TH_JSON_SIZE_MAX);
@@ -423,6 +442,7 @@ struct th_shared *th_shared_free(struct th_shared *s)
 	if (!s)
 		return NULL;
 	thole_reading_free(s->reading); /* a put is done all the same */
+	th_loop_undefer(s->all->server->loop, &s->over);
 	th_buf_deinit(&s->gone);
 	th_buf_deinit(&s->going);
 	th_buf_deinit(&s->found);

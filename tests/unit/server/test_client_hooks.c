@@ -188,6 +188,44 @@ static void test_hooks_that_are_being_written(void **state)
 	server_deinit(&s);
 }
 
+static void on_again(void *ctx)
+{
+	++*(int *)ctx;
+}
+
+/* Who waits for a hook that the store does not take hears so, and not from inside. */
+static void test_a_hook_that_cannot_be_written(void **state)
+{
+	struct th_server s = { .o.journal = -1, .services = services }; /* without a runtime */
+	struct th_client_hook hook = { .service = TH_STR("letters"),
+				       .id = TH_STR("one"),
+				       .session = TH_STR("x"),
+				       .user = TH_STR("ann"),
+				       .url = TH_STR("https://example.org/1"),
+				       .more = TH_STR("{}") };
+	struct th_fleet fleet = { 0 };
+	const struct th_found *found;
+	struct th_err err = {};
+	int called = 0;
+	struct th_needs needs = { .server = &s, .again = on_again, .ctx = &called };
+
+	(void)state;
+	assert_int_equal(th_loop_new(&s.loop, &err), TH_OK);
+	s.settings.fleet_secret = th_secret_new(TH_STR("a secret of the fleet"));
+	s.fleet = &fleet;
+	s.webhooks = th_webhooks_new(&s, TH_STR(""));
+	assert_null(th_need_hook(&needs, &hook));
+	assert_int_equal(called, 0);
+	th_loop_run(s.loop);
+	assert_int_equal(called, 1);
+	found = th_need_hook(&needs, &hook);
+	assert_non_null(found);
+	assert_non_null(found->err);
+	assert_null(th_client_hook_find(s.webhooks, &hook));
+	th_needs_forget(&needs);
+	server_deinit(&s);
+}
+
 /* A message that is refused takes no hook that was there, and leaves none that was not. */
 static void test_hooks_of_what_is_refused(void **state)
 {
@@ -221,6 +259,7 @@ int main(void)
 		cmocka_unit_test(test_how_many_hooks_of_clients),
 		cmocka_unit_test(test_lines_behind_the_file),
 		cmocka_unit_test(test_hooks_that_are_being_written),
+		cmocka_unit_test(test_a_hook_that_cannot_be_written),
 		cmocka_unit_test(test_hooks_of_what_is_refused),
 	};
 
