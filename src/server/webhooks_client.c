@@ -129,8 +129,9 @@ struct th_webhook *th_client_hook_find(struct th_webhooks *w, const struct th_cl
 	return NULL;
 }
 
-enum th_code th_client_hook_check(struct th_webhooks *w, const struct th_client_hook *c,
-				  struct th_err *err)
+/* A user's are counted where he asks: those of several nodes may come to one. */
+static enum th_code check(struct th_webhooks *w, const struct th_client_hook *c, bool asked,
+			  struct th_err *err)
 {
 	size_t all = 0, mine = 0;
 	bool fresh = !th_client_hook_find(w, c);
@@ -148,13 +149,19 @@ enum th_code th_client_hook_check(struct th_webhooks *w, const struct th_client_
 	if (!has_room(c))
 		return th_fail(err, TH_ELIMIT, "a hook has at most %d bytes",
 			       (int)TH_CLIENT_HOOK_SIZE_MAX);
-	if (fresh && mine >= TH_CLIENT_HOOKS_USER_MAX)
+	if (asked && fresh && mine >= TH_CLIENT_HOOKS_USER_MAX)
 		return th_fail(err, TH_ELIMIT, "a user has at most %d hooks",
 			       TH_CLIENT_HOOKS_USER_MAX);
 	if (fresh && all >= TH_CLIENT_HOOKS_MAX)
 		return th_fail(err, TH_ELIMIT, "a server has at most %d hooks of clients",
 			       TH_CLIENT_HOOKS_MAX);
 	return TH_OK;
+}
+
+enum th_code th_client_hook_check(struct th_webhooks *w, const struct th_client_hook *c,
+				  struct th_err *err)
+{
+	return check(w, c, true, err);
 }
 
 struct th_webhook *th_client_hook_new(struct th_webhooks *w, const struct th_client_hook *c)
@@ -250,13 +257,17 @@ void th_client_hook_restore(struct th_webhooks *w, const struct th_json *line)
 		.ended = th_json_bool(th_json_get(v, "ended"), false),
 	};
 	struct th_webhook *old;
-	struct th_err ignored = {};
+	struct th_err err = {};
 
 	th_json_print(th_json_get(v, "more"), &more);
 	c.more = th_buf_str(&more);
-	if (more.failed || !c.session.len || !c.user.len || !has_letters(w, c.service) ||
-	    th_client_hook_check(w, &c, &ignored) != TH_OK)
+	if (more.failed || !c.session.len || !c.user.len || !has_letters(w, c.service))
 		return; /* of a line that was torn, or of a service that is no more */
+	if (check(w, &c, false, &err) != TH_OK) {
+		th_journal_say(w->server, "webhooks",
+			       "a client's hook is told nothing any more: %s", err.msg);
+		return;
+	}
 	old = th_client_hook_find(w, &c);
 	if (old)
 		th_client_hook_drop(old); /* a later line counts */

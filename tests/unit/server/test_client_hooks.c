@@ -188,6 +188,35 @@ static void test_hooks_that_are_being_written(void **state)
 	server_deinit(&s);
 }
 
+static void take_over(struct th_server *s, int id, int user)
+{
+	struct th_buf line TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+
+	th_buf_printf(&line,
+		      "{\"webhook\":\"x\",\"client\":{\"service\":\"letters\",\"id\":\"%d\","
+		      "\"session\":\"s\",\"user\":\"u%d\",\"url\":\"http://127.0.0.1:1/\","
+		      "\"more\":{}}}",
+		      id, user);
+	(void)th_webhook_line_read(s->webhooks, th_buf_str(&line));
+}
+
+/* A user has some at each of several nodes: they may come to one. */
+static void test_how_many_are_taken_over(void **state)
+{
+	struct th_err err = {};
+	struct th_server s;
+
+	(void)state;
+	server_init(&s);
+	for (int i = 0; i < TH_CLIENT_HOOKS_USER_MAX; i++)
+		assert_int_equal(add_hook(&s, i, 0, &err), TH_OK);
+	assert_int_equal(add_hook(&s, TH_CLIENT_HOOKS_USER_MAX, 0, &err), TH_ELIMIT);
+	for (int i = TH_CLIENT_HOOKS_USER_MAX; i <= TH_CLIENT_HOOKS_MAX; i++)
+		take_over(&s, i, 0);
+	assert_int_equal(told(s.webhooks), TH_CLIENT_HOOKS_MAX);
+	server_deinit(&s);
+}
+
 static void on_again(void *ctx)
 {
 	++*(int *)ctx;
@@ -259,6 +288,7 @@ int main(void)
 		cmocka_unit_test(test_how_many_hooks_of_clients),
 		cmocka_unit_test(test_lines_behind_the_file),
 		cmocka_unit_test(test_hooks_that_are_being_written),
+		cmocka_unit_test(test_how_many_are_taken_over),
 		cmocka_unit_test(test_a_hook_that_cannot_be_written),
 		cmocka_unit_test(test_hooks_of_what_is_refused),
 	};
