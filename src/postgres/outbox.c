@@ -3,9 +3,10 @@
  * outbox.c - what runtimes have promised to the world outside, and those that are left when one
  * is dead.
  *
- * A line has who answers for it now (`owner`) and who wrote it (`source`).  What is taken from a
- * dead one has another source, until it is merged into the taker's own lines: so nothing is lost
- * when that one dies in between.
+ * A line has who answers for it now (`owner`), and its own ones have him as their `source`.  What
+ * is taken from a dead one has another source, until it is merged into the taker's own lines: so
+ * nothing is lost when that one dies in between.  Each taking makes one up, since a runtime that
+ * was found dead while its last put was under way leaves a line of the same name once more.
  */
 #include "base/limits.h"
 #include "postgres/postgres.h"
@@ -150,7 +151,8 @@ static enum th_code claim(struct th_postgres *s, struct th_pq_array *dead, struc
 	th_pq_arg_text(&args, th_str_of(s->owner.name));
 	th_pq_arg_array(&args, dead);
 	return th_pq_add(&s->writer,
-			 "UPDATE thole.outbox t SET owner = $1 FROM (SELECT owner, source, name"
+			 "UPDATE thole.outbox t SET owner = $1, source = gen_random_uuid()::text"
+			 " FROM (SELECT owner, source, name"
 			 " FROM thole.outbox WHERE owner = ANY($2) FOR UPDATE SKIP LOCKED) d"
 			 " WHERE t.owner = d.owner AND t.source = d.source AND t.name = d.name",
 			 &args, err);

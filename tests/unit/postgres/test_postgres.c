@@ -607,6 +607,10 @@ static void outboxes(void **state)
 	assert_int_equal(taken_by(three).count, 0);
 	put_lines(two, "b", "1 and more", false);
 	assert_int_equal(taken_by(two).count, 2);
+	/* Its last put was under way when it was found dead. */
+	sql(name, "INSERT INTO thole.outbox SELECT source, source, name, '3' FROM thole.outbox"
+		  " WHERE owner <> source AND name = 'b'");
+	assert_int_equal(taken_by(two).count, 3);
 	put_lines(two, "", "", true);
 	assert_int_equal(taken_by(two).count, 0);
 	/* Who dies with what it has not merged leaves that, too. */
