@@ -106,7 +106,7 @@ static void write_letter(struct th_letter *l)
 	*x = (struct writing){ .letter = l };
 	l->writing = x;
 	if (th_session_name(l->hook->session, session) &&
-	    th_json_parse(l->hook->more, &x->more, NULL) == TH_OK) {
+	    th_json_parse_secret(l->hook->more, &x->more, NULL) == TH_OK) {
 		after = (uint64_t)th_json_get_int(th_json_root(x->more), "task", 0);
 		th_a2a_task_init(&x->task, session, after);
 		code = thole_runtime_log_start(l->server->rt, session, after + 1, on_line, on_read,

@@ -245,7 +245,7 @@ void th_client_hook_print(const struct th_webhook *h, struct th_jw *w)
 
 void th_client_hook_restore(struct th_webhooks *w, const struct th_json *line)
 {
-	struct th_buf more TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_CLIENT_HOOK_SIZE_MAX);
+	struct th_buf more TH_CLEANUP(th_buf_wipe) = TH_BUF_INIT(TH_CLIENT_HOOK_SIZE_MAX);
 	const struct th_json *v = th_json_get(line, "client");
 	struct th_client_hook c = {
 		.service = th_json_get_str(v, "service"),

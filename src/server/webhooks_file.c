@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
+#include "base/wiped.h"
 #include "io/clock.h"
 #include "io/files.h"
 #include "server/service.h"
@@ -84,7 +85,7 @@ struct th_webhook *th_webhook_line_read(struct th_webhooks *w, struct th_str lin
 	const struct th_json *root;
 	struct th_webhook *h;
 
-	if (th_json_parse(line, &doc, NULL) != TH_OK)
+	if (th_json_parse_secret(line, &doc, NULL) != TH_OK)
 		return NULL; /* a line that was torn: the logs are read from the last good time on
 			      */
 	root = th_json_root(doc);
@@ -103,7 +104,7 @@ void th_webhook_line_merge(struct th_webhook *h, struct th_str line, bool all)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 
-	if (th_json_parse(line, &doc, NULL) != TH_OK)
+	if (th_json_parse_secret(line, &doc, NULL) != TH_OK)
 		return;
 	if (all)
 		h->since_ms = TH_MIN(h->since_ms,
@@ -113,7 +114,7 @@ void th_webhook_line_merge(struct th_webhook *h, struct th_str line, bool all)
 
 enum th_code th_webhooks_load(struct th_webhooks *w, struct th_err *err)
 {
-	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_WEBHOOK_FILE_MAX);
+	struct th_buf text TH_CLEANUP(th_buf_wipe) = TH_BUF_INIT(TH_WEBHOOK_FILE_MAX);
 	struct th_str rest;
 	enum th_code code;
 
@@ -195,7 +196,7 @@ void th_webhook_line_print(struct th_webhook *h, struct th_buf *out)
 
 enum th_code th_webhooks_append(struct th_webhooks *w, struct th_webhook *h, struct th_err *err)
 {
-	struct th_buf text TH_CLEANUP(th_buf_deinit) =
+	struct th_buf text TH_CLEANUP(th_buf_wipe) =
 	    TH_BUF_INIT(2 * TH_CLIENT_HOOK_SIZE_MAX + TH_CLIENT_HOOK_DONE_MAX * DONE_SIZE);
 	enum th_code code;
 
@@ -218,7 +219,7 @@ enum th_code th_webhooks_append(struct th_webhooks *w, struct th_webhook *h, str
 
 enum th_code th_webhooks_save(struct th_webhooks *w, struct th_err *err)
 {
-	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_WEBHOOK_FILE_MAX);
+	struct th_buf text TH_CLEANUP(th_buf_wipe) = TH_BUF_INIT(TH_WEBHOOK_FILE_MAX);
 	enum th_code code;
 
 	if (!w->path.len)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/wiped.h"
 #include "io/encrypt.h"
 #include "server/fleet.h"
 #include "server/service.h"
@@ -129,7 +130,7 @@ static void add_gone(struct th_shared *s, struct lines *to)
 static bool add_line(const struct th_encryption *seal, struct th_webhook *h, struct lines *to,
 		     struct th_err *err)
 {
-	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(LINE_SIZE_MAX);
+	struct th_buf text TH_CLEANUP(th_buf_wipe) = TH_BUF_INIT(LINE_SIZE_MAX);
 	struct th_buf sealed TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_OUTBOX_LINE_MAX + 1);
 	bool good;
 
@@ -139,8 +140,6 @@ static bool add_line(const struct th_encryption *seal, struct th_webhook *h, str
 		return true;
 	good = th_buf_check(&text, "what a webhook remembers", err) == TH_OK &&
 	       th_encrypt(seal, th_str_of(h->to.name), th_buf_str(&text), &sealed, err) == TH_OK;
-	if (text.len)
-		explicit_bzero(text.ptr, text.len);
 	if (!good)
 		return false;
 	h->putting = true;
@@ -349,7 +348,7 @@ static void take_those(struct th_shared *s, const struct th_json *list, bool tak
 
 	seal_of(s, &seal);
 	while (th_json_next(&it)) {
-		struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_OUTBOX_LINE_MAX);
+		struct th_buf text TH_CLEANUP(th_buf_wipe) = TH_BUF_INIT(TH_OUTBOX_LINE_MAX);
 		struct th_str name = th_json_get_str(it.val, "name");
 		struct th_err err = { 0 };
 
@@ -360,8 +359,6 @@ static void take_those(struct th_shared *s, const struct th_json *list, bool tak
 		else if (taken)
 			th_journal_say(s->all->server, "webhooks",
 				       "what a dead node had to tell cannot be read: %s", err.msg);
-		if (text.len)
-			explicit_bzero(text.ptr, text.len);
 	}
 	th_encryption_deinit(&seal);
 }
