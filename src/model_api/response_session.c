@@ -207,13 +207,42 @@ static bool go_on_here(struct th_making *m, const struct th_stored *d, struct th
 	return say(m, h);
 }
 
+/* What somebody says in an item; empty: nothing.  Reasoning that comes back is in the session. */
+static struct th_str text_of(const struct th_json *item, struct th_buf *out)
+{
+	struct th_str type = th_json_get_str(item, "type");
+
+	if (type.len && !th_str_is(type, "message"))
+		return TH_STR("");
+	return th_making_text(th_json_get(item, "content"), out);
+}
+
+/* A session that goes on takes what others than the model say, and texts without a zero; in one of
+ * its own all items stand as they came. */
+static bool are_for_session(const struct th_making *m)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+	struct th_json_iter it = th_json_iter(m->items);
+
+	while (th_json_next(&it)) {
+		bool result = th_making_is_result(it.val);
+		struct th_str said =
+		    th_making_text(th_json_get(it.val, result ? "output" : "content"), &text);
+
+		if (th_str_is(th_json_get_str(it.val, "role"), "assistant") ||
+		    memchr(said.ptr ?: "", 0, said.len))
+			return false;
+	}
+	return true;
+}
+
 static bool has_texts(const struct th_making *m)
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
 	struct th_json_iter it = th_json_iter(m->items);
 
 	while (th_json_next(&it))
-		if (th_making_text(th_json_get(it.val, "content"), &text).len)
+		if (text_of(it.val, &text).len)
 			return true;
 	return false;
 }
@@ -225,7 +254,7 @@ static bool say_texts(struct th_making *m, struct th_hub *h)
 	struct thole_error err;
 
 	while (th_json_next(&it)) {
-		struct th_str said = th_making_text(th_json_get(it.val, "content"), &text);
+		struct th_str said = text_of(it.val, &text);
 
 		if (said.len &&
 		    thole_session_message(h->session, th_arena_cstr(&m->memory, said) ?: "", &err))
@@ -302,6 +331,10 @@ static bool check_decisions(struct th_making *m, const struct th_reply *before)
 						 "or false, is needed.",
 						 o->approval);
 	}
+	if (!are_for_session(m))
+		return th_response_fault(m->fault, 400, "invalid_value",
+					 "with an approval response comes no message of the "
+					 "assistant's, and no text with a zero in it");
 	if (!(m->access->scopes & TH_SCOPE_APPROVE))
 		return th_response_fault(m->fault, 403, "scope",
 					 "this token does not have the scope approve");
@@ -390,7 +423,8 @@ bool th_making_go_on(struct th_making *m, struct th_stored *d)
 					 "the response before is not over yet");
 	if (d->reply.status == TH_REPLY_WAITING)
 		return go_on_decided(m, d);
-	if (!same || !d->is_head || (m->places && m->places->is_due))
+	if (!same || !d->is_head || (m->places && m->places->is_due) ||
+	    (d->reply.status == TH_REPLY_PARKED && !are_for_session(m)))
 		return begin_copy(m, d);
 	if (d->reply.status == TH_REPLY_PARKED)
 		return go_on_parked(m, d);

@@ -294,6 +294,7 @@ TH_NODISCARD int th_functions_agent(struct th_server *s, const struct th_json *m
 TH_NODISCARD int th_functions_open_start(struct th_hub *h, struct th_str row,
 					 struct thole_error *err);
 /* The client's result of a call, or of one that is given again soon. */
-void th_functions_answer(struct th_hub *h, struct th_str call_id, struct th_str result);
+void th_functions_answer(struct th_hub *h, struct th_str call_id,
+			 struct th_str result); /* without a zero */
 
 #endif

@@ -222,6 +222,20 @@ class Responses(Face):
         self.assertLess(said.index("rain"), said.index("Is it cold?"))
         self.assertLess(said.index("Is it cold?"), said.index("Say it."))
 
+    def test_a_function_answered_with_words_of_the_model_s(self):
+        """What the client has from elsewhere stays the assistant's, in its place; and a text stays whole, whatever is in it."""
+        self.begin([CALL], [{"text": "Rain."}], [{"text": "Rain."}])
+        for more, roles in (([{"role": "assistant", "content": "I have looked."}, {"role": "user", "content": "Say it."}], ["user", "assistant", "user"]), ([], ["user"])):
+            with self.subTest(roles=roles):
+                one = self.respond(input="Weather in Oslo?", tools=[WEATHER])
+                call = [i for i in one["output"] if i["type"] == "function_call"][0]
+                result = {"type": "function_call_output", "call_id": call["call_id"], "output": "rain" if more else "rain\0and wind"}
+                two = self.respond(input=[result] + more, tools=[WEATHER], previous_response_id=one["id"])
+                self.assertEqual(two["output"][-1]["content"][0]["text"], "Rain.")
+                sent = self.sent()["input"]
+                self.assertEqual([i["role"] for i in sent if i.get("role")], roles)
+                self.assertEqual([i["output"] for i in sent if i["type"] == "function_call_output"], [result["output"]])
+
     def test_the_whole_conversation_in_each_request(self):
         self.begin([{"text": "Not asked."}], [{"text": "It rains."}])
         answer = self.respond(tools=[WEATHER], input=[
