@@ -19,7 +19,9 @@ static enum th_code lease_check(struct th_sqlite *s, const struct th_session_row
 	return TH_OK;
 }
 
-static enum th_code lease_set(struct th_db *db, struct th_placed_row *r, struct th_err *err)
+/* `crc`: of the row with that epoch and that owner. */
+static enum th_code lease_set(struct th_db *db, const struct th_placed_row *r, uint32_t crc,
+			      struct th_err *err)
 {
 	sqlite3_stmt *st = th_db_get(db, TH_SQL_SESSION_LEASE);
 	int status;
@@ -28,21 +30,26 @@ static enum th_code lease_set(struct th_db *db, struct th_placed_row *r, struct 
 		th_bind_u64(st, 1, r->number);
 		sqlite3_bind_int64(st, 2, r->row.epoch);
 		th_bind_str(st, 3, r->row.owner);
-		sqlite3_bind_int64(st, 4, th_session_row_crc(&r->row, r->number, r->last_place));
+		sqlite3_bind_int64(st, 4, crc);
 	}
 	status = th_db_step(db, st, err);
 	return status < 0 ? (enum th_code)status : TH_OK;
 }
 
-/* The row as it is in its table, strings in the arena. */
-static enum th_code row_get(struct th_db *db, struct th_str id, struct th_arena *a,
-			    struct th_placed_row *ret, struct th_err *err)
+static uint32_t crc_of(const struct th_placed_row *r)
+{
+	return th_session_row_crc(&r->row, r->number, r->last_place);
+}
+
+/* The row as it is in its table; its strings are there until *ret_st is reset. */
+static enum th_code row_find(struct th_db *db, struct th_str id, sqlite3_stmt **ret_st,
+			     struct th_placed_row *ret, struct th_err *err)
 {
 	sqlite3_stmt *st = th_db_get(db, TH_SQL_SESSION_GET);
-	enum th_code code = TH_OK;
 	const char *bad;
 	int status;
 
+	*ret_st = NULL; /* which a reset takes */
 	if (st)
 		th_bind_str(st, 1, id);
 	status = th_db_step(db, st, err);
@@ -50,11 +57,21 @@ static enum th_code row_get(struct th_db *db, struct th_str id, struct th_arena 
 		return (enum th_code)status;
 	if (status == 0)
 		return th_fail_no_session(err, id);
+	*ret_st = st;
 	bad = th_session_column(st, ret);
-	if (bad)
-		code = th_fail(err, TH_ECORRUPT, "%s is damaged: session %s: %s", db->path,
-			       th_session_shown(id).text, bad);
-	else
+	return bad ? th_fail(err, TH_ECORRUPT, "%s is damaged: session %s: %s", db->path,
+			     th_session_shown(id).text, bad)
+		   : TH_OK;
+}
+
+/* Its strings in the arena. */
+static enum th_code row_get(struct th_db *db, struct th_str id, struct th_arena *a,
+			    struct th_placed_row *ret, struct th_err *err)
+{
+	sqlite3_stmt *st;
+	enum th_code code = row_find(db, id, &st, ret, err);
+
+	if (code == TH_OK)
 		code = th_row_keep(a, &ret->row, err);
 	sqlite3_reset(st);
 	return code;
@@ -81,7 +98,7 @@ static enum th_code lease_one(struct th_sqlite *s, struct th_str id, struct th_a
 	if (code == TH_OK && !newest.row.state.ptr)
 		code = th_fail(err, TH_ELIMIT, "rows of sessions take more than %zu bytes", a->max);
 	*ret = newest.row;
-	return code == TH_OK ? lease_set(&s->taker, &r, err) : code;
+	return code == TH_OK ? lease_set(&s->taker, &r, crc_of(&r), err) : code;
 }
 
 /* What belongs to one session only, and lets the others go on. */
@@ -141,19 +158,18 @@ enum th_code th_sqlite_lease_many(struct th_store *store, const struct th_str *i
 
 static enum th_code release_one(struct th_sqlite *s, const struct th_held *held, struct th_err *err)
 {
-	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	struct th_placed_row r = {};
-	enum th_code code;
+	sqlite3_stmt *st;
+	uint32_t crc;
+	enum th_code code = row_find(&s->taker, held->session_id, &st, &r, err);
 
-	th_arena_init_try(&a, TH_EVENT_DATA_MAX * 2);
-	code = row_get(&s->taker, held->session_id, &a, &r, err);
 	if (code == TH_OK && (r.row.epoch != held->epoch || !th_str_is(r.row.owner, s->owner.name)))
 		code = th_fail_fenced(err, held->session_id, held->epoch);
-	if (code != TH_OK)
-		return code;
 	r.row.epoch++;
 	r.row.owner = TH_STR("");
-	return lease_set(&s->taker, &r, err);
+	crc = code == TH_OK ? crc_of(&r) : 0;
+	sqlite3_reset(st);
+	return code == TH_OK ? lease_set(&s->taker, &r, crc, err) : code;
 }
 
 enum th_code th_sqlite_release_many(struct th_store *store, const struct th_held *list,
