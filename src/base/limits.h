@@ -180,7 +180,7 @@
 #define TH_HTTP_QUEUE_MAX (256 * TH_KIB)  /* of a stream; its writer is told to wait */
 #define TH_HTTP_REPLY_MAX (160 * TH_MIB)  /* one answer at once */
 #define TH_HTTP_MESSAGE_MAX (16 * TH_MIB) /* of a WebSocket */
-#define TH_HTTP_READY_MAX 16 /* connections that are read or written in one pass of the loop */
+#define TH_HTTP_READY_MAX 16              /* connections to others between two looks at the time */
 #define TH_WORKERS 4
 #define TH_CHILDREN_MAX 256
 
@@ -612,8 +612,9 @@
 #define TH_LOGINS_USER_MAX 32                  /* of one user, and as many codes of links */
 #define TH_LOGIN_MS (7 * INT64_C(86400000))    /* a browser is logged in for so long */
 #define TH_LOGIN_CODE_MS (10 * INT64_C(60000)) /* the code of a link is good for so long */
-/* So many long passes of the loop in a row, or open sessions that run or wait: nothing begins. */
-#define TH_SERVE_LONG_PASSES 3
+#define TH_SERVE_BEGIN_MS 20   /* what begins has waited for its turn so long: no other begins */
+#define TH_SERVE_LONG_PASSES 3 /* in a row: nor does what waits for no turn (A2A, MCP, sockets) */
+/* So many open sessions that run or wait: nothing begins. */
 #define TH_SERVE_OPEN_MAX (TH_SESSIONS_MAX - 1024)
 #define TH_ADMISSION_LOOK_MS 1000   /* between two looks at what is left of the machine */
 #define TH_ADMISSION_USERS_MAX 64   /* that were refused, and come first when there is room */

@@ -16,8 +16,6 @@
 
 #include "io/loop.h"
 
-#define TH_SERVE_BEGIN_MS 20 /* of the first one: who comes then is refused */
-
 struct th_begin_queue;
 
 /* All 0 at first. */
