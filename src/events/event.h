@@ -608,11 +608,12 @@ struct th_str th_outcome_sentence(struct th_str text);
 	F(ev_goal, int, given, "given", TH_NONEG, "of these already, where it goes on")         \
 	F(ev_goal, str, by, "by", 0, "who says so")
 
-#define TH_FIELDS_ev_asked(F)                                            \
-	F(ev_asked, str, by, "by", 0, "who asked")                       \
-	F(ev_asked, str, question, "question", TH_REQ, "what was asked") \
-	F(ev_asked, str, answer, "answer", 0, "what the model said")     \
-	F(ev_asked, str, failed, "failed", 0, "why there is no answer")  \
+#define TH_FIELDS_ev_asked(F)                                               \
+	F(ev_asked, str, by, "by", 0, "who asked")                          \
+	F(ev_asked, str, question, "question", TH_REQ, "what was asked")    \
+	F(ev_asked, str, answer, "answer", 0, "what the model said")        \
+	F(ev_asked, str, failed, "failed", 0, "why there is no answer")     \
+	F(ev_asked, str, class, "class", 0, "class of the model's failure") \
 	F(ev_asked, raw, usage, "usage", 0, "usage of the request")
 
 #define TH_FIELDS_ev_verdict(F)                                                                  \

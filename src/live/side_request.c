@@ -366,6 +366,8 @@ void th_side_end(struct th_driver *d, struct th_ticket t, const struct th_model_
 		r->waits = true;
 		d->world.ops->timer(d->world.ctx, th_live_ticket(l, 0), delay);
 	} else {
+		if (!good && r->ask.failure)
+			*r->ask.failure = (int)failure;
 		finish(l, r, good ? NULL : &err);
 	}
 	th_live_pump(l);

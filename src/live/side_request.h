@@ -42,6 +42,8 @@ struct th_side_ask {
 	int64_t total_ms_max; /* per attempt; 0: the limit of any request */
 	int64_t output_max;   /* maximum tokens of the answer, for the budget */
 	struct th_side_usage *usage; /* the usage is added here */
+	int *failure; /* where the model gave no answer, the enum th_failure of its last one; or
+			 NULL */
 	th_side_read_fn *read;
 	th_side_done_fn *done;
 	void *ctx;

@@ -105,7 +105,7 @@ static void event(struct th_response *p, const char *kind, struct th_str json)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	const struct th_json *data, *usage;
-	struct th_str answer, failed;
+	struct th_str answer, failed, class;
 
 	if (strcmp(kind, "asked") != 0 || th_json_parse(json, &doc, NULL) != TH_OK)
 		return;
@@ -113,10 +113,12 @@ static void event(struct th_response *p, const char *kind, struct th_str json)
 	usage = th_json_get(data, "usage");
 	answer = th_json_get_str(data, "answer");
 	failed = th_json_get_str(data, "failed");
+	class = th_json_get_str(data, "class");
 	p->reply.tokens_in = th_json_get_int(usage, "input", 0);
 	p->reply.tokens_out = th_json_get_int(usage, "output", 0);
 	if (!answer.len) {
-		over(p, 502, failed.len ? failed : TH_STR("the model gave no summary"));
+		over(p, class.len ? th_reply_fault(class) : 502,
+		     failed.len ? failed : TH_STR("the model gave no summary"));
 		return;
 	}
 	p->summary = th_alloc(answer.len + 1);

@@ -365,8 +365,7 @@ static void set_why(struct th_reply *r, struct th_str why)
 	r->why = why.len ? copy(why) : NULL;
 }
 
-/* A request that the model's API refuses is the caller's; the rest is ours, or goes by. */
-static int fault_of(struct th_str class)
+int th_reply_fault(struct th_str class)
 {
 	static const struct {
 		const char *class;
@@ -423,7 +422,7 @@ static void take(struct th_reply *r, uint64_t seq, int64_t ts_ms, struct th_str 
 		r->fault = 0;
 		on_answer(r, data);
 	} else if (th_str_is(kind, "model_failed")) {
-		r->fault = fault_of(th_json_get_str(data, "class"));
+		r->fault = th_reply_fault(th_json_get_str(data, "class"));
 	} else if (th_str_is(kind, "intent")) {
 		struct th_reply_open *o = find_open(r, call);
 
@@ -451,7 +450,7 @@ static void take(struct th_reply *r, uint64_t seq, int64_t ts_ms, struct th_str 
 		r->status = TH_REPLY_FAILED;
 		/* "model": as its last request failed. */
 		if (!r->fault || !th_str_is(th_json_get_str(data, "class"), "model"))
-			r->fault = fault_of(th_json_get_str(data, "class"));
+			r->fault = th_reply_fault(th_json_get_str(data, "class"));
 		set_why(r, th_json_get_str(data, "message"));
 	} else if (th_str_is(kind, "state_changed")) {
 		on_state(r, data);

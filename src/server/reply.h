@@ -84,6 +84,9 @@ void th_reply_before(struct th_reply *r, struct th_str event);
 /* The items as a JSON list. */
 void th_reply_print(const struct th_reply *r, struct th_jw *w);
 void th_reply_usage(const struct th_reply *r, struct th_jw *w);
+/* The HTTP status for a class of failures of a log: 400 where the model's API refuses what it is
+ * asked, which the same request again does not mend. */
+int th_reply_fault(struct th_str class);
 /* "completed", … as the Responses API has it. */
 const char *th_reply_status_name(enum th_reply_status s);
 /* The texts of its messages, one after the other. */

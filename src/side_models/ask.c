@@ -17,6 +17,7 @@ struct th_side_question {
 	struct th_side_request *request;
 	struct th_side_usage usage;
 	struct th_buf by, question, answer;
+	int failure; /* the model's, an enum th_failure; -1: none of it */
 	th_asked_fn *fn;
 	void *ctx;
 };
@@ -67,6 +68,8 @@ static void write_asked(struct th_live *l, const struct th_side_question *q,
 				 .failed = failed ? th_str_of(failed->msg) : TH_STR("") };
 	struct th_jw w = th_jw(&usage);
 
+	if (failed && q->failure >= 0)
+		d.class = th_str_of(th_failure_name((enum th_failure)q->failure));
 	if (q->usage.requests) {
 		th_jw_object(&w);
 		th_side_print(&q->usage, &w);
@@ -100,6 +103,7 @@ static enum th_code begin(struct th_live *l, struct th_side_question *q, struct 
 				 .history = true,
 				 .output_max = l->fold.output_max,
 				 .usage = &q->usage,
+				 .failure = &q->failure,
 				 .read = read_answer,
 				 .done = asked,
 				 .ctx = q };
@@ -137,6 +141,7 @@ enum th_code th_live_ask(struct th_live *l, struct th_str by, struct th_str ques
 	*l->asking = (struct th_side_question){ .by = TH_BUF_INIT(TH_USER_MAX + 1),
 						.question = TH_BUF_INIT(TH_ASKED_MAX + 1),
 						.answer = TH_BUF_INIT(TH_ANSWER_MAX),
+						.failure = -1,
 						.fn = fn,
 						.ctx = ctx };
 	th_buf_add(&l->asking->by, by);

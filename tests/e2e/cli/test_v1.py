@@ -425,6 +425,9 @@ class Responses(Face):
         answer = self.respond(input="x")
         self.assertEqual((answer["status"], answer["error"]["code"]), ("failed", "invalid_prompt"))
         self.assertIn("robot", answer["error"]["message"])
+        answer = self.call("POST", "/v1/responses/compact", {"model": "gpt-5.4", "input": "x"})
+        self.assertEqual((answer.status, answer.headers["X-Should-Retry"]), (400, "false"))
+        self.assertIn("robot", answer.json()["error"]["message"])
         ask = {"model": "gpt-5.4", "max_tokens": 100, "messages": [{"role": "user", "content": "x"}]}
         for path in ("/v1/chat/completions", "/v1/messages"):
             answer = self.call("POST", path, ask)
