@@ -144,7 +144,7 @@ static bool is_base(struct th_str name)
 	return is_one_of(name, base, TH_COUNT(base));
 }
 
-/* A range has both ends and no list; a summary has a place. */
+/* There is a list, or both ends of a range; a summary has a place. */
 static bool range_fits(const struct th_json *fields)
 {
 	bool list = !th_json_is_null(th_json_get(fields, "forgotten_event_ids"));
@@ -153,7 +153,7 @@ static bool range_fits(const struct th_json *fields)
 	bool summary = !th_json_is_null(th_json_get(fields, "summary"));
 	bool place = !th_json_is_null(th_json_get(fields, "summary_offset"));
 
-	return from == to && list != from && summary == place;
+	return list != (from && to) && summary == place;
 }
 
 static enum th_code check_source(const struct th_openhands_kind *kind, const struct th_json *event,

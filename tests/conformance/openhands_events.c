@@ -120,7 +120,8 @@ bool oh_event_write_v1(const struct oh_case *c, struct th_buf *found)
 static bool same_error(const struct oh_case *c, const char *msg)
 {
 	static const char *const names[] = { "kind", "action", "observation", "source" };
-	struct th_json_iter it = th_json_iter(th_json_get(c->input, "args"));
+	const struct th_json *args = th_json_get(c->input, "args");
+	struct th_json_iter it = th_json_iter(args ?: th_json_get(c->input, "extras"));
 	struct th_str text = th_str_of(msg);
 
 	for (size_t i = 0; i < TH_COUNT(names); i++)

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
-#include "context/condensation.h"
 #include "core/session.h"
+#include "forms/openhands.h"
 
 static bool step(struct th_session *s, uint64_t seq, enum th_event_kind kind, const char *data,
 		 struct th_buf *found)
@@ -58,18 +57,23 @@ bool oh_request(const struct oh_case *c, struct th_buf *found)
 /* { "CondensationAction": { … } } */
 bool oh_condensation(const struct oh_case *c, struct th_buf *found)
 {
-	const struct th_json *given = th_json_get(c->input, "CondensationAction");
-	struct th_condensation d;
-	struct th_arena memory;
+	struct th_buf text = TH_BUF_INIT(TH_MIB);
+	struct th_json_doc *doc = NULL;
+	struct th_jw w = th_jw(&text);
 	struct th_err err = { 0 };
 	enum th_code code;
 
-	th_arena_init(&memory, TH_MIB);
-	code = th_table_parse(&th_condensation_table, given, &memory, &d, &err);
+	th_jw_object(&w);
+	th_jw_kstr(&w, "action", TH_STR("condensation"));
+	th_jw_name(&w, TH_STR("args"));
+	th_jw_json(&w, th_json_get(c->input, "CondensationAction"));
+	th_jw_object_end(&w);
+	code = th_json_parse(th_buf_str(&text), &doc, &err);
 	if (!code)
-		code = th_condensation_check(&d, &err);
+		code = th_openhands_check(TH_OPENHANDS_V0, th_json_root(doc), &err);
 	th_buf_add_cstr(found, code ? err.msg : "it is taken");
-	th_arena_deinit(&memory);
+	th_json_free(doc);
+	th_buf_deinit(&text);
 	return (code != TH_OK) == th_str_starts(th_json_str(c->expected), TH_STR("ValueError"));
 }
 

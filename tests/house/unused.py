@@ -13,7 +13,6 @@ import sys
 import tree
 
 FOR_TESTS = {
-    "th_condensation_check": "a condensation of OpenHands' logs, which the import of those logs reads",
     "th_cpu_limit": "the slower code for older processors is tested on newer ones",
     "th_desktop_level": "the tests ask for the confinement that a desktop really got",
     "th_display_host": "a display in the test's own process",
