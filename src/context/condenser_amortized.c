@@ -5,14 +5,22 @@
  */
 #include "context/condenser.h"
 
+/* Those between go; false: there are none. */
+static bool leave(struct th_condense_plan *p, size_t target)
+{
+	size_t first = (size_t)p->own.keep_first;
+	size_t from = th_plan_cut_after(p, first);
+	size_t to = th_plan_cut_after(p, th_plan_tail(p, target > first ? target - first : 1));
+
+	th_plan_drop(p, from, to);
+	return from < to;
+}
+
 static void plan(struct th_condense_plan *p)
 {
-	size_t count = p->t->count, first = (size_t)p->own.keep_first;
-	/* Where somebody asks while there is room: half of what there is. */
-	size_t half = TH_MIN((size_t)p->own.max_size, count) / 2;
-
-	th_plan_drop(p, th_plan_cut_after(p, first),
-		     th_plan_cut_after(p, th_plan_tail(p, half > first ? half - first : 1)));
+	/* Where somebody asks while there are fewer than that: half of what there is. */
+	if (!leave(p, (size_t)p->own.max_size / 2))
+		(void)leave(p, p->t->count / 2);
 }
 
 const struct th_condenser th_condenser_amortized = {

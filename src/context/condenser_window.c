@@ -27,9 +27,16 @@ static size_t beginning(const struct th_transcript *t)
 
 static void plan(struct th_condense_plan *p)
 {
-	size_t first = beginning(p->t), rest = p->t->count - first;
-	size_t tail = th_plan_cut_after(p, th_plan_tail(p, rest / 2));
+	size_t first = beginning(p->t), rest = p->t->count - first, tail;
 
+	/* Calls from before the user's first words are no beginning. */
+	for (size_t i = 0; i < first; i++) {
+		if (p->t->list[i].kind == TH_TRANSCRIPT_MESSAGE)
+			continue;
+		th_plan_drop(p, i, i + 1);
+		rest++;
+	}
+	tail = th_plan_cut_after(p, th_plan_tail(p, rest / 2));
 	if (tail > first)
 		th_plan_drop(p, first, tail);
 }

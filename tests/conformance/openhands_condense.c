@@ -22,7 +22,7 @@ struct history {
 	struct th_str names[EVENTS_MAX]; /* as the case writes them */
 	int64_t ids[EVENTS_MAX];
 	size_t action; /* the last action: the results' */
-	bool asked;
+	bool asked, told;
 	struct th_arena memory;
 };
 
@@ -96,6 +96,15 @@ static void add_result(struct history *h, struct th_str name, int64_t id, struct
 	item->evidence = browser ? make(h, "{\"url\":\"%.*s\"}", TH_FMT(text)) : TH_STR("");
 }
 
+/* The first message is the task. */
+static void add_task(struct history *h, struct th_str name, int64_t id)
+{
+	add(h, name, id);
+	if (!h->told)
+		h->t.task_at = h->t.count - 1;
+	h->told = true;
+}
+
 /* "CmdRunAction#1", "MessageAction#0:go". */
 static void add_event(struct history *h, struct th_str text)
 {
@@ -113,7 +122,7 @@ static void add_event(struct history *h, struct th_str text)
 	else if (th_str_starts(kind, TH_STR("Recall"))) /* what is known of the place */
 		add(h, text, id)->role = TH_STR("developer");
 	else if (th_str_is(kind, "MessageAction"))
-		add(h, text, id);
+		add_task(h, text, id);
 	else if (th_str_ends(kind, TH_STR("Observation")))
 		add_result(h, text, id, rest);
 	else
@@ -306,7 +315,8 @@ static bool compare(const struct oh_case *c, struct th_buf *found)
 static bool outlives(const struct th_condense_plan *p, const struct oh_case *c,
 		     struct th_buf *found)
 {
-	if (!th_json_get(c->expected, "error") || is_out(p, 0) || is_out(p, p->t->count - 1))
+	if (!th_json_get(c->expected, "error") || !p->t->count || p->fates[0] == TH_FATE_GOES ||
+	    is_out(p, p->t->count - 1))
 		return false;
 	th_buf_clear(found);
 	th_buf_add_cstr(found, OH_DEVIATES "it goes on");
@@ -496,9 +506,14 @@ bool oh_condenser_made(const struct oh_case *c, struct th_buf *found)
 
 /* ---- the second generation ------------------------------------------------------------------ */
 
-static bool forgets_all(const struct th_json *expected)
+static bool forgets_newest(const struct th_json *expected, size_t count)
 {
-	return th_str_is(th_json_str(th_json_at(th_json_get(expected, "forgotten"), 0)), "m0");
+	const struct th_json *list = th_json_get(expected, "forgotten");
+	char name[32];
+
+	snprintf(name, sizeof(name), "m%zu", count - 1);
+	return count && th_json_count(list) &&
+	       th_str_is(th_json_str(th_json_at(list, th_json_count(list) - 1)), name);
 }
 
 static bool same_forgotten(const struct oh_case *c, const struct th_condense_plan *p)
@@ -554,11 +569,12 @@ bool oh_condenser_v1(const struct oh_case *c, struct th_buf *found)
 		good = left == (size_t)th_json_get_int(c->expected, "view_len", -1);
 	else
 		good = same_forgotten(c, &p);
-	/* Upstream's last resort forgets the task and what has just been said. */
-	if (!good && forgets_all(c->expected) && count && !is_out(&p, 0) &&
+	/* Upstream's last resort forgets what has just been said, and the task where it is no
+	 * one of the first. */
+	if (!good && forgets_newest(c->expected, count) && p.fates[0] != TH_FATE_GOES &&
 	    !is_out(&p, count - 1)) {
 		th_buf_clear(found);
-		th_buf_add_cstr(found, OH_DEVIATES "the task stays");
+		th_buf_add_cstr(found, OH_DEVIATES "the task stays, and the newest");
 	}
 	th_condense_plan_deinit(&p);
 	history_free(h);

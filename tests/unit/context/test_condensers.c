@@ -101,6 +101,9 @@ static void test_each(void **unused)
 	left(5, OWN("amortized", .keep_first = 1, .max_size = 8), 0, "", "1 n 10 11");
 	left(3, OWN("amortized", .keep_first = 1, .max_size = 8), 0, "", NULL);
 	left(3, OWN("amortized", .keep_first = 1, .max_size = 8), TH_CONDENSE_ASKED, "", "1 n 6 7");
+	/* Asked for above that half, it is what stays; not half of what there is. */
+	left(3, OWN("amortized", .keep_first = 1, .max_size = 10), TH_CONDENSE_ASKED, "",
+	     "1 n 4 5 6 7");
 	left(5, OWN("llm", .keep_first = 1, .max_size = 10), 0, "S", "1 n 10 11");
 	left(5, OWN("structured", .keep_first = 1, .max_size = 10), 0, "S", "1 n 10 11");
 	left(5, OWN("llm_summarizing", .keep_first = 1, .max_size = 10), 0, "S", "1 n 10 11");
