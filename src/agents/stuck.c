@@ -38,7 +38,8 @@ const struct th_stuck_rules th_stuck_rules[TH_STUCK_RULES_COUNT] = {
 				   .summary = "rounds of up to 8 calls, errors, screens that stay "
 					      "the same, nothing new for long",
 				   .list = thole,
-				   .count = sizeof(thole) / sizeof(thole[0]) },
+				   .count = sizeof(thole) / sizeof(thole[0]),
+				   .cuts_between = true },
 	[TH_STUCK_RULES_OPENHANDS_V0] = { .name = "openhands_v0",
 					  .summary = "as OpenHands before its SDK",
 					  .list = openhands_v0,
@@ -49,7 +50,8 @@ const struct th_stuck_rules th_stuck_rules[TH_STUCK_RULES_COUNT] = {
 					  .list = openhands_v1,
 					  .count = sizeof(openhands_v1) / sizeof(openhands_v1[0]),
 					  .window = 20,
-					  .words_between = true },
+					  .words_between = true,
+					  .cuts_between = true },
 };
 
 void th_stuck_clear(struct th_stuck *s)
@@ -75,6 +77,7 @@ static void see(const struct th_stuck *s, const struct th_stuck_rules *rules,
 {
 	size_t count = s->count < TH_STUCK_MOVES_MAX ? s->count : TH_STUCK_MOVES_MAX;
 	bool said = r->shape == TH_STUCK_MESSAGES;
+	bool calls = !said && r->shape != TH_STUCK_CONDENSED;
 	size_t events = 0;
 
 	ret->count = 0;
@@ -87,6 +90,7 @@ static void see(const struct th_stuck *s, const struct th_stuck_rules *rules,
 		if (rules->window && events > rules->window)
 			return;
 		if ((rules->words_between && !said && message) ||
+		    (rules->cuts_between && calls && m->kind == TH_MOVE_CONDENSED) ||
 		    (rules->calls_are_after && said && !message && !ret->count))
 			continue;
 		ret->at[ret->count] = at;

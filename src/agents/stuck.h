@@ -60,6 +60,7 @@ struct th_stuck_rules {
 	/* Of the last events that are looked at, two for a call; 0: of all moves that are kept. */
 	size_t window;
 	bool words_between;   /* calls are the same whatever the agent said between them */
+	bool cuts_between;    /* calls are the same also where the history was condensed */
 	bool calls_are_after; /* messages that were the same stay so when something is done then */
 };
 

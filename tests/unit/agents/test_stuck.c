@@ -66,6 +66,14 @@ static const struct row {
 	{ TH_STUCK_RULES_THOLE, "\"x \"y \"x", NULL, 0, 0 },
 	{ TH_STUCK_RULES_THOLE, "a1 ~ ~ ~", "condensed_again", 1, 1 },
 	{ TH_STUCK_RULES_THOLE, "~ ~ a1 ~", NULL, 0, 0 },
+	/* A history that is condensed after each call is a loop all the same. */
+	{ TH_STUCK_RULES_THOLE, "a1 ~ a1 ~ a1 ~", NULL, 0, 0 },
+	{ TH_STUCK_RULES_THOLE, "a1 ~ a1 ~ a1 ~ a1 ~", "repeated_call", 0, 1 },
+	{ TH_STUCK_RULES_THOLE, "b1 a1! ~ a2! a3! ~ a4!", "repeated_error", 1, 1 },
+	{ TH_STUCK_RULES_THOLE, "a1 b1 ~ a1 b1 ~ a1 b1 ~", "repeated_round", 0, 2 },
+	{ TH_STUCK_RULES_THOLE, "\"x ~ \"x \"x", NULL, 0, 0 },
+	{ TH_STUCK_RULES_OPENHANDS_V0, "a1 ~ a1 ~ a1 ~ a1", NULL, 0, 0 },
+	{ TH_STUCK_RULES_OPENHANDS_V1, "a1 ~ a1 ~ a1 ~ a1", "repeating_action_observation", 0, 1 },
 	/* What a command printed does not count, how it ended does. */
 	{ TH_STUCK_RULES_OPENHANDS_V0, "a1:0 a2:0 a3:0 a4:0", "repeating_action_observation", 0,
 	  1 },
