@@ -38,10 +38,10 @@ static size_t lines_of(struct th_str text, struct th_str *list, size_t size)
 }
 
 /* Of Python's kernel, only these count as errors there, as its shell writes them: the error, the
- * folder, the interpreter.  *ret: the line with the error, which must be the same each time. */
-static bool is_syntax_error(struct th_str text, struct th_str *ret)
+ * folder, the interpreter.  *ret: what must be the same each time. */
+static bool is_syntax_error(struct th_str text, uint64_t *ret)
 {
-	struct th_str list[3], first = th_str_trim(text), cell = th_str_split(&first, '\n');
+	struct th_str list[3], first = th_str_trim(text), cell = th_str_split(&first, '\n'), line;
 	size_t count = lines_of(text, list, 3), words = 0;
 
 	static const char *const errors[] = {
@@ -54,12 +54,16 @@ static bool is_syntax_error(struct th_str text, struct th_str *ret)
 	    !th_str_starts(list[(count - 2) % 3], TH_STR("[Jupyter current working directory:")) ||
 	    !th_str_starts(list[(count - 1) % 3], TH_STR("[Jupyter Python interpreter:")))
 		return false;
-	*ret = list[count % 3]; /* the third from the end */
-	while (words < TH_COUNT(errors) && th_str_find(*ret, th_str_of(errors[words])) < 0)
+	line = list[count % 3]; /* the third from the end */
+	while (words < TH_COUNT(errors) && th_str_find(line, th_str_of(errors[words])) < 0)
 		words++;
-	/* Those behind the first stand in a whole message of a cell. */
-	return words == 0 || (words < TH_COUNT(errors) && count >= 6 &&
-			      th_str_starts(th_str_trim(cell), TH_STR("Cell In[1], line")));
+	*ret = th_hash64(line.ptr, line.len);
+	if (words == 0 || words == TH_COUNT(errors))
+		return words == 0;
+	/* The others stand in a whole message of a cell, which begins with its place. */
+	cell = th_str_trim(cell);
+	*ret ^= ~th_hash64(cell.ptr, cell.len);
+	return count >= 6 && th_str_starts(cell, TH_STR("Cell In[1], line"));
 }
 
 /* What a case counts: an action and an observation are two events. */
@@ -79,11 +83,12 @@ static void add(struct history *h, const struct th_move *move, size_t events)
 	th_stuck_add(&h->stuck, move);
 }
 
-static void add_v0(struct history *h, const struct th_json *event, bool headless)
+/* `cells`: an error of Python's kernel is one, and a part of what was done. */
+static void add_v0(struct history *h, const struct th_json *event, bool headless, bool cells)
 {
 	struct th_str kind = word(event, 0);
 	struct th_move move = { .kind = TH_MOVE_CALL };
-	struct th_str line;
+	uint64_t error;
 
 	if (th_str_is(kind, "user")) {
 		if (!headless)
@@ -100,9 +105,9 @@ static void add_v0(struct history *h, const struct th_json *event, bool headless
 	} else {
 		h->call.result = digest(th_json_at(event, 1));
 		h->call.failed = th_str_is(kind, "err");
-		if (th_str_is(kind, "ipyout") && is_syntax_error(word(event, 1), &line)) {
+		if (cells && th_str_is(kind, "ipyout") && is_syntax_error(word(event, 1), &error)) {
 			h->call.failed = true;
-			h->call.action ^= th_hash64(line.ptr, line.len);
+			h->call.action ^= error;
 		}
 		h->call.code =
 		    th_str_is(kind, "out") ? digest(th_json_at(event, 2)) : h->call.result;
@@ -114,27 +119,41 @@ static void add_v0(struct history *h, const struct th_json *event, bool headless
  * equal, also before the loop; of three errors the fourth action from the end. */
 static size_t start_of(const struct history *h, const struct th_stuck_finding *f)
 {
+	bool calls = f->rule->shape == TH_STUCK_CYCLE || f->rule->shape == TH_STUCK_ERRORS;
 	size_t at = f->first;
 
 	if (f->rule->shape == TH_STUCK_ERRORS && at > 0)
 		at--;
-	for (size_t i = 0; i < at && f->rule->shape != TH_STUCK_MESSAGES; i++)
+	for (size_t i = 0; i < at && calls; i++)
 		if (h->actions[i % TH_STUCK_MOVES_MAX] == h->actions[at % TH_STUCK_MOVES_MAX])
 			at = i;
 	return h->before + h->first[at % TH_STUCK_MOVES_MAX];
 }
 
+static bool look_v0(const struct oh_case *c, bool cells, struct history *h,
+		    struct th_stuck_finding *ret)
+{
+	struct th_json_iter it = th_json_iter(th_json_get(c->input, "history"));
+
+	while (th_json_next(&it))
+		add_v0(h, it.val, th_json_bool(th_json_get(c->input, "headless"), true), cells);
+	return th_stuck_look(&h->stuck, &th_stuck_rules[TH_STUCK_RULES_OPENHANDS_V0], ret);
+}
+
 bool oh_stuck_v0(const struct oh_case *c, struct th_buf *found)
 {
 	const struct th_json *analysis = th_json_get(c->expected, "analysis");
-	struct th_json_iter it = th_json_iter(th_json_get(c->input, "history"));
-	struct history h = { 0 };
-	struct th_stuck_finding f;
-	bool stuck;
+	const struct th_stuck_rules *rules = &th_stuck_rules[TH_STUCK_RULES_OPENHANDS_V0];
+	struct history h = { 0 }, cells = { 0 };
+	struct th_stuck_finding f, errors;
+	bool stuck = look_v0(c, false, &h, &f);
 
-	while (th_json_next(&it))
-		add_v0(&h, it.val, th_json_bool(th_json_get(c->input, "headless"), true));
-	stuck = th_stuck_look(&h.stuck, &th_stuck_rules[TH_STUCK_RULES_OPENHANDS_V0], &f);
+	/* Only for the rule about errors the kernel's are errors. */
+	if ((!stuck || f.rule > rules->list) && look_v0(c, true, &cells, &errors) &&
+	    errors.rule->shape == TH_STUCK_ERRORS) {
+		stuck = true;
+		f = errors;
+	}
 	if (!stuck) {
 		th_buf_add(found, TH_STR("not stuck"));
 		return !th_json_bool(th_json_get(c->expected, "stuck"), false);
