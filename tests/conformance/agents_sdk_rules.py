@@ -12,7 +12,7 @@ from agents_sdk_rules_barrier import (
     barrier_approval, barrier_guardrail, cancelled_at_once, checks_refused, input_at_any_time, safety_waits)
 from agents_sdk_rules_order import results_in_order
 from agents_sdk_rules_session import (
-    answers_stay, ids_stay, items_stay, log_at_once, log_keeps_the_turn, log_with_conversation, names_tell_apart, spoken_after_refusal, who_speaks_goes_on)
+    answered, answers_stay, ids_stay, items_stay, log_at_once, log_keeps_the_turn, log_with_conversation, names_tell_apart, spoken_after_refusal, who_speaks_goes_on)
 
 DEVIATIONS_MAX = 15
 MISFIT = "Invalid run error handler final_output for structured output."
@@ -199,7 +199,60 @@ def parted_from_its_reasoning(case):
     return hit
 
 
-RULES = [log_with_conversation, spoken_after_refusal, told_at_the_start, cancelled_at_once, a_refusal_is_looked_at, no_choice_without_tools, answers_stay, bad_arguments,
+def incomplete_is_used(case):
+    """An answer that the provider ended early is used where it has calls: they run, and the model goes on."""
+    p, n = case["expected"]["phases"][-1], asked(case) - 1
+    items = case["model_turns"][n].get("output", [])
+    if "terminal event `response.incomplete`" not in error_of(p) or p["op"] != "run" or not functions_of(items) or "stream_events" in p:
+        return False
+    if any(a.get("tool_use_behavior") for a in case["config"]["agents"].values()):
+        return False
+    agent = p["hooks"][-1].removeprefix("llm_start:")
+    del p["error"]
+    p["new_items"] = items_before(case["model_turns"][n + 1 - p["requests_made"]:n])
+    while not ends_here(case, p, case["model_turns"][n] if n < len(case["model_turns"]) else agents_sdk_model.NO_MORE, agent):
+        n += 1
+    return True
+
+
+def items_before(said):
+    """The items of turns that were answers with calls of functions."""
+    return [k for t in said for k in [KINDS.get(i["type"], "tool_call_item") for i in t.get("output", [])] +
+            [OUTPUT] * len(functions_of(t.get("output", [])))]
+
+
+def ends_here(case, p, turn, agent):
+    """A plain turn of a phase: its calls of functions and their results.  True: it is the last one."""
+    if "http_error" in turn:
+        ends_with(p, turn)
+        return True
+    items, calls = turn["output"], functions_of(turn["output"])
+    outputs = [{"type": "function_call_output", "call_id": c["call_id"], "output": answered(case, c)} for c in calls]
+    if len(calls) < len(calls_of(items)) or not calls and turn.get("status") or any(o["output"] is None for o in outputs):
+        raise ValueError("this turn is not plain")
+    p["hooks"] += ["llm_end:" + agent] + [h + c["name"] for h in ("tool_start:", "tool_end:") for c in calls]
+    p["side_effects"] += [c["name"] for c in calls]
+    p["new_items"] += items_before([turn])
+    p["next_steps"].append("NextStepRunAgain" if calls else "NextStepFinalOutput")
+    p.get("session_items", []).extend(copy.deepcopy(items + outputs))
+    if not calls:
+        p["hooks"].append("agent_end:" + agent)
+        p.update({"final_output": "".join(c.get("text", "") for i in items[-1:] for c in i.get("content", [])), "last_agent": agent,
+                  "interruptions": [], "usage_requests": p["requests_made"]})
+        return True
+    if p["requests_made"] == case["config"].get("options", {}).get("max_turns", 10):
+        ends_with(p, agents_sdk_model.NO_MORE)
+        p["error"] = {"class": "MaxTurnsExceeded", "message": "Max turns (%d) exceeded" % p["requests_made"]}
+        return True
+    p["hooks"].append("llm_start:" + agent)
+    p["requests_made"] += 1
+    request = copy.deepcopy(case["expected"]["requests"][-1])
+    request["input"] += copy.deepcopy(items + outputs)
+    case["expected"]["requests"].append(request)
+    return False
+
+
+RULES = [incomplete_is_used, log_with_conversation, spoken_after_refusal, told_at_the_start, cancelled_at_once, a_refusal_is_looked_at, no_choice_without_tools, answers_stay, bad_arguments,
          id_of_an_earlier_turn, call_of_an_earlier_turn, empty_answer, items_stay, no_handoff_without_history, input_at_any_time,
          barrier_guardrail, barrier_approval, log_at_once, safety_waits, checks_refused, reasoning_is_followed, log_keeps_the_turn,
          ids_stay, who_speaks_goes_on, names_tell_apart, results_in_order, parted_from_its_reasoning]

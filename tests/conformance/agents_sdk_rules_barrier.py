@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where thole waits for guardrails and people, and the SDK does not (agents_sdk_rules.py)."""
 import collections
+import copy
 import itertools
 import json
 
 import agents_sdk_model
 from agents_sdk_case import (
-    OUTPUT, asked, calls_of, ends_with, error_of, functions_of, guards_of, is_output, place_of, turns, without)
+    KINDS, OUTPUT, asked, calls_of, ends_with, error_of, functions_of, guards_of, is_output, place_of, turns, without)
 
 
 def barrier_guardrail(case):
@@ -48,7 +49,7 @@ def late_trip(case):
 
 def barrier_approval(case):
     """No effect of an answer starts before people have decided about all of its calls."""
-    hit = False
+    hit = held_before_an_error(case)
     phases = case["expected"]["phases"]
     for place, (before, after) in enumerate(zip(phases, phases[1:])):
         ends = [n for n, h in enumerate(before["hooks"]) if h.startswith("llm_end:")]
@@ -73,6 +74,40 @@ def barrier_approval(case):
     return hit
 
 
+def needs_a_person(case, call):
+    needs = case["config"]["tools"].get(call["name"], {}).get("needs_approval")
+    return json.loads(call["arguments"] or "{}").get(needs["arg"]) == needs["equals"] if isinstance(needs, dict) else bool(needs)
+
+
+def held_before_an_error(case):
+    """A run that a tool's error ended beside a call that waits for a person: it waits, and nothing has run."""
+    p, said = case["expected"]["phases"][-1], case["model_turns"][:asked(case)]
+    if not error_of(p).startswith("Error running tool") or p["op"] != "run" or any("http_error" in t for t in said):
+        return False
+    items = said[-1]["output"]
+    held = [c for c in functions_of(items) if needs_a_person(case, c)]
+    ends = [n for n, h in enumerate(p["hooks"]) if h.startswith("llm_end:")]
+    if not held or any(h.startswith("handoff:") for h in p["hooks"]):
+        return False
+    ran = sum(h.startswith("tool_start:") for h in p["hooks"][ends[-1]:])
+    before = said[len(said) - p["requests_made"]:-1]
+    del p["error"], p["hooks"][ends[-1] + 1:], p["side_effects"][len(p["side_effects"]) - ran:]
+    p["next_steps"].append("NextStepInterruption")
+    p["new_items"] = [k for t in before for k in kinds_of(t["output"]) + [OUTPUT] * len(functions_of(t["output"]))] + kinds_of(items) + [
+        "tool_approval_item"] * len(held)
+    p.update({"final_output": None, "last_agent": p["hooks"][-1].removeprefix("llm_end:"), "usage_requests": p["requests_made"],
+              "interruptions": [{"name": c["name"], "call_id": c["call_id"]} for c in held]})
+    if "session_items" in p:
+        p["session_items"] += copy.deepcopy(items)
+    for events in [p["stream_events"]] if "stream_events" in p else []:
+        del events[len(events) - events[::-1].index("tool_called"):]
+    return True
+
+
+def kinds_of(items):
+    return [KINDS.get(i["type"], "tool_call_item") for i in items]
+
+
 def takewhile_tools(hooks):
     for h in hooks:
         if not h.startswith("tool_"):
@@ -82,7 +117,8 @@ def takewhile_tools(hooks):
 
 def call_order(case, answer, names):
     """The names in the order of the calls of this answer, if it has them."""
-    called, left = [c["name"] for c in functions_of(turns(case)[answer])], collections.Counter(names)
+    called = [c["name"] for c in functions_of(case["model_turns"][answer].get("output", []))]
+    left = collections.Counter(names)
     if left - collections.Counter(called):
         return names
     return [n for n in called if left[n] > 0 and not left.subtract([n])]

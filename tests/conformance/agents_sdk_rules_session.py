@@ -56,6 +56,28 @@ def items_of(case, p, said):
     return hit
 
 
+def handed_to(case, call):
+    """The agent that a call hands over to."""
+    agents = case["config"]["agents"]
+    names = {n: a.get("name", n.lower()) for n, a in agents.items()}
+    own = {h["tool_name"]: names[h["to"]] for a in agents.values() for h in a.get("handoffs", [])
+           if isinstance(h, dict) and h.get("tool_name")}
+    return own.get(call["name"]) or next((n for n in names.values() if call["name"] == "transfer_to_" + n), None)
+
+
+def answered(case, call):
+    """The result of a call whose tool ran, where its behaviour says it; None: it does not."""
+    tool = case["config"]["tools"].get(call["name"], {})
+    b, failure = tool.get("behavior", {}), tool.get("failure")
+    if b.get("kind") == "echo":
+        return json.loads(call["arguments"] or "{}").get(b.get("arg"))
+    if b.get("kind") == "raise" and isinstance(failure, dict):
+        return failure["const"]
+    if b.get("kind") == "raise" and failure is None:
+        return "An error occurred while running the tool. Please try again. Error: " + b.get("message", "")
+    return b.get("value")
+
+
 def session_of(case, items, said, steps):
     """What a session has of a phase's turns."""
     sent = [i for r in case["expected"].get("requests", []) for i in r["input"]] + items
@@ -63,11 +85,9 @@ def session_of(case, items, said, steps):
     for list_, step in zip(said, steps):
         out += copy.deepcopy(list_)
         for c in functions_of(list_):
-            to = next((a.get("name", n.lower()) for n, a in case["config"]["agents"].items()
-                       if c["name"] == "transfer_to_" + a.get("name", n.lower())), None)
-            value = case["config"]["tools"].get(c["name"], {}).get("behavior", {}).get("value")
+            to = handed_to(case, c)
             result = {"type": "function_call_output", "call_id": c["call_id"],
-                      "output": json.dumps({"assistant": to}) if to and step.endswith("Handoff") else value}
+                      "output": json.dumps({"assistant": to}) if to and step.endswith("Handoff") else answered(case, c)}
             out.append(next((i for i in sent if is_output(i) and i["call_id"] == c["call_id"]), result))
     return out + [i for i in items[-1:] if i.get("role") == "assistant" and "id" not in i]
 
@@ -147,7 +167,9 @@ def told(case, phase, call):
         return {"type": call["type"] + "_output", "call_id": call["call_id"], **own[call["type"]]}
     if call["type"] == "mcp_approval_request":
         return {"type": "mcp_approval_response", "approval_request_id": call["id"], "approve": False, "reason": error_of(phase)}
-    if call in goes_of(case, [call]) and "handoff:" not in "".join(last_turn(phase)):
+    if call in goes_of(case, [call]) and "handoff:" in "".join(last_turn(phase)):
+        output = json.dumps({"assistant": handed_to(case, call)})
+    elif call in goes_of(case, [call]):
         output = "Not done: the run was stopped before this call began. Nothing was executed."
     elif not tool or tool.get("enabled") is False:
         output = unknown
@@ -155,8 +177,8 @@ def told(case, phase, call):
         output = "Not done: the run was stopped before this call began. Nothing was executed."
     elif phase["error"]["class"] == "ToolOutputGuardrailTripwireTriggered":
         output = "Output withheld by a guardrail of the tool's output."
-    elif "tool_end:" + name in last_turn(phase) and "value" in tool.get("behavior", {}):
-        output = tool["behavior"]["value"]
+    elif "tool_end:" + name in last_turn(phase) and answered(case, call) is not None:
+        output = answered(case, call)
     else:
         output = error_of(phase)
     return {"type": "function_call_output", "call_id": call["call_id"], "output": output}
