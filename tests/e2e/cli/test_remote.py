@@ -186,19 +186,19 @@ class Remote(serving.Served):
         self.assertEqual(self.made("other"), "")
 
     def test_asked_on_a_terminal(self):
-        self.begin(shell("echo yes >> made"), say("Made."), agent="approve: [shell]\n")
+        self.begin(shell("echo yes >> made"), shell("echo again >> made"), say("Made."), agent="approve: [shell]\n")
         master, slave = pty.openpty()
         process = self.start("--server", self.url, "run", "-a", "worker", "-s", "far", "go", env=self.there, stdin=slave, stdout=slave, stderr=slave)
         os.close(slave)
         seen = b""
-        while b"[y/N/q]" not in seen:
+        while b"[y/a/N/q]" not in seen:
             seen += os.read(master, 4096)
-        os.write(master, b"y\n")
+        os.write(master, b"a\n") # the second is not asked about
         while b"finished: " not in seen:
             seen += os.read(master, 4096)
         self.assertEqual(process.wait(house.SECONDS), 0)
         os.close(master)
-        self.assertEqual(self.made("far"), "yes\n")
+        self.assertEqual(self.made("far"), "yes\nagain\n")
 
     def test_interrupted(self):
         late = {"parts": say("late"), "faults": [{"delay": 20}]}

@@ -475,14 +475,14 @@ class Approvals(house.House):
                     (self.folder / "port.txt").unlink()
                 self.serve([shell("echo hi > t-%s.txt" % answer)], [{"text": "over"}])
                 out, status = self.terminal("run", "-m", "gpt-5.4", "-s", "term-" + answer, "--approve", "shell", "go",
-                                            when="[y/N/q]", say=[answer + "\n"])
+                                            when="[y/a/N/q]", say=[answer + "\n"])
                 self.assertEqual(status, code, out)
                 self.assertIn('"command"', out)
                 self.assertEqual((self.work / ("t-%s.txt" % answer)).exists(), exists)
 
     def test_a_slip_on_a_terminal_decides_nothing(self):
         self.serve([shell("echo hi > slip.txt")], [{"text": "over"}])
-        out, status = self.terminal("run", "-m", "gpt-5.4", "-s", "slip", "--approve", "shell", "go", when="[y/N/q]",
+        out, status = self.terminal("run", "-m", "gpt-5.4", "-s", "slip", "--approve", "shell", "go", when="[y/a/N/q]",
                                     say=["u\n", "y\n"])
         self.assertEqual((status, (self.work / "slip.txt").exists()), (0, True), out)
         self.assertEqual([e["data"]["approve"] for e in self.events("slip") if e["kind"] == "approval_decided"], [True])
@@ -492,7 +492,7 @@ class Approvals(house.House):
         self.serve([shell("true")], [shell("true")], [{"text": "over"}])
         self.good("run", "-m", "gpt-5.4", "-s", "who", "--approve", "shell", "go", code=3)
         self.good("approve", "who")
-        self.terminal("resume", "who", when="[y/N/q]", say=["y\n"])
+        self.terminal("resume", "who", when="[y/a/N/q]", say=["y\n"])
         names = {pwd.getpwuid(os.getuid()).pw_name}
         try:
             names = {os.getlogin()}
