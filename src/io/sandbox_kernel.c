@@ -344,22 +344,38 @@ static bool write_map(pid_t pid, const char *file, const char *text)
 	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 }
 
+/* A process that is in it until we have it open, or until we are gone: what it inherited of ours,
+ * locks among it, must not outlive us. */
+static pid_t be_in_userns(int ready, const int until[2])
+{
+	pid_t pid = fork();
+	char ok;
+
+	if (pid != 0)
+		return pid;
+	close(until[1]);
+	ok = unshare(CLONE_NEWUSER) == 0;
+	(void)!write(ready, &ok, 1);
+	while (read(until[0], &ok, 1) < 0 && errno == EINTR)
+		;
+	_exit(0);
+}
+
 static int userns_with(const char *uid_map, const char *gid_map)
 {
-	char path[64];
-	int fd = -1, ready[2];
+	char path[64], ok = 0;
+	int fd = -1, ready[2], until[2];
 
 	if (pipe2(ready, O_CLOEXEC) < 0)
 		return -1;
-	pid_t pid = fork();
-	if (pid == 0) {
-		char ok = unshare(CLONE_NEWUSER) == 0;
-		(void)!write(ready[1], &ok, 1);
-		for (;;)
-			pause(); /* until killed */
+	if (pipe2(until, O_CLOEXEC) < 0) {
+		close(ready[0]);
+		close(ready[1]);
+		return -1;
 	}
-	char ok = 0;
+	pid_t pid = be_in_userns(ready[1], until);
 	close(ready[1]);
+	close(until[0]);
 	if (pid > 0 && read(ready[0], &ok, 1) == 1 && ok) {
 		ok = write_map(pid, "uid_map", uid_map) && write_map(pid, "gid_map", gid_map);
 		snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
@@ -368,11 +384,9 @@ static int userns_with(const char *uid_map, const char *gid_map)
 	}
 	int saved = errno;
 	close(ready[0]);
-	if (pid > 0) {
-		kill(pid, SIGKILL);
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
+	close(until[1]); /* its end */
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
 	errno = saved;
 	return fd;
 }
