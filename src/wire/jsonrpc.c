@@ -47,7 +47,14 @@ void th_rpc_read(struct th_str message, struct th_rpc *ret)
 			ret->kind = TH_RPC_WRONG;
 		ret->method = th_json_raw_inside(v[2]);
 		ret->params = v[3];
-	} else if (!v[2].len && v[4].len + v[5].len && !(v[4].len && v[5].len)) {
+		return;
+	}
+	/* Some write both, and null for the one that it is not. */
+	if (v[4].len && th_str_is(v[5], "null"))
+		v[5] = TH_STR("");
+	else if (v[5].len && th_str_is(v[4], "null"))
+		v[4] = TH_STR("");
+	if (!v[2].len && v[4].len + v[5].len && !(v[4].len && v[5].len)) {
 		ret->kind = v[4].len ? TH_RPC_RESULT : TH_RPC_ERROR;
 		ret->value = v[4].len ? v[4] : v[5];
 	}
