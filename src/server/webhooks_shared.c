@@ -30,9 +30,9 @@ struct th_shared {
 	bool look;                     /* and something to be taken, maybe */
 	bool taken;                    /* what was taken is in our lines: the next put says so */
 	bool merging;                  /* the put under way says so */
-	bool file;   /* there may be a file of before, which goes once all of it is in the store */
-	bool failed; /* as the journal says */
-	bool ends;   /* a put that the store has not got: there was nothing to put, or `why` */
+	bool file; /* there may be a file of before, which goes once all of it is in the store */
+	bool put_failed, take_failed; /* as the journal says */
+	bool ends; /* a put that the store has not got: there was nothing to put, or `why` */
 	struct th_deferred over;
 	struct thole_error why;
 	uint64_t put_ms, looked_ms;
@@ -41,6 +41,8 @@ struct th_shared {
 	struct th_shared_wait *waits;
 	struct th_buf found; /* of a take: a JSON list */
 };
+
+static const struct thole_error unknown = { THOLE_EIO, "the store failed" };
 
 static void put_begin(struct th_shared *s);
 static void take_begin(struct th_shared *s);
@@ -192,10 +194,10 @@ static void put_over(struct th_shared *s, const struct thole_error *err)
 {
 	struct th_webhooks *w = s->all;
 
-	if (err && !s->failed)
+	if (err && !s->put_failed)
 		th_journal_say(w->server, "webhooks", "what was told is not written down: %s",
 			       err->text);
-	s->failed = err != NULL;
+	s->put_failed = err != NULL;
 	for (struct th_webhook *h = w->first; h; h = h->next) {
 		if (!h->putting)
 			continue;
@@ -231,7 +233,6 @@ static void on_over(void *ctx)
 
 static void on_put(void *ctx, int code, const struct thole_error *err)
 {
-	static const struct thole_error unknown = { THOLE_EIO, "the store failed" };
 	struct th_shared *s = ctx;
 
 	s->reading = NULL;
@@ -371,6 +372,15 @@ static int on_found(void *ctx, const char *line, size_t len)
 	return 0;
 }
 
+/* `err` NULL: it went well.  What goes on to fail, every two seconds, is said once. */
+static void take_ended(struct th_shared *s, const struct thole_error *err)
+{
+	if (err && !s->take_failed)
+		th_journal_say(s->all->server, "webhooks", "what dead nodes had to tell: %s",
+			       err->text);
+	s->take_failed = err != NULL;
+}
+
 static void on_taken(void *ctx, int code, const struct thole_error *err)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
@@ -383,10 +393,7 @@ static void on_taken(void *ctx, int code, const struct thole_error *err)
 		take_those(s, th_json_root(doc), true);
 		s->taken = s->again = true;
 	}
-	if (code && !s->failed)
-		th_journal_say(s->all->server, "webhooks", "what dead nodes had to tell: %s",
-			       err ? err->text : "");
-	s->failed = code != 0;
+	take_ended(s, code ? err ?: &unknown : NULL);
 	th_buf_deinit(&s->found);
 	th_buf_init(&s->found, TH_JSON_SIZE_MAX);
 	if (s->again)
@@ -400,8 +407,7 @@ static void take_begin(struct th_shared *s)
 	s->look = false;
 	if (thole_runtime_outbox_take_start(s->all->server->rt, on_found, on_taken, s, &s->reading,
 					    &e))
-		th_journal_say(s->all->server, "webhooks", "what dead nodes had to tell: %s",
-			       e.text);
+		take_ended(s, &e);
 	else
 		th_server_kick(s->all->server);
 }
