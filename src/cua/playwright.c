@@ -2,8 +2,8 @@
 /*
  * playwright.c - POST /playwright_exec: a browser for clients of Cua's agents (cua.h).
  *
- * It is a computer of its own, as large as Cua's and without a window on the desktop; it begins
- * with the first command, and goes on as the desktop does.  Each command is one call of the tool
+ * It is a computer of its own, without a window on the desktop; it begins with the first command,
+ * and goes on as the desktop does.  Each command is one call of the tool
  * browser (docs/BROWSER.md), with a picture where the page's address is asked for: that says it.
  */
 #include "base/codec.h"
@@ -12,7 +12,7 @@
 #include "cua/cua.h"
 
 #define TH_TOOL_PAGES "browser"
-#define SIZE "1024x768" /* where its clients cannot ask, they think so */
+#define SIZE "1024x768" /* what Cua's clients take it for: there is no command that tells */
 
 /* ---- a call ---- */
 
