@@ -74,7 +74,7 @@ static void test_killed_at_a_moment(void **unused)
 {
 	(void)unused;
 	for (int trace = 0; trace <= (th_crash_can_trace() ? 1 : 0); trace++) {
-		struct th_crash c = start("sleep 1000", trace);
+		struct th_crash c = start("exec sleep 1000", trace);
 		struct th_crash_end end = run(&c, (struct th_crash_limits){ .ms = 50 });
 
 		assert_true(end.killed);
