@@ -50,11 +50,107 @@ static void show_held(struct th_view *v, struct th_buf *out)
 	th_buf_clear(&v->held);
 }
 
+static void show_message(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+			 struct th_buf *out)
+{
+	show_held(v, out);
+	th_view_show_message(v, ev, data, out);
+}
+
+static void show_requested(struct th_view *v, const struct th_event *ev TH_UNUSED,
+			   const struct th_json *data, struct th_buf *out)
+{
+	show_held(v, out);
+	v->turn = th_json_get_int(data, "turn", v->turn);
+	v->streamed_text = v->streamed_thought = false;
+}
+
+/* An intent stands between what a call does and how it ended; how a model is asked, the log alone
+ * tells. */
+static void show_nothing(struct th_view *v TH_UNUSED, const struct th_event *ev TH_UNUSED,
+			 const struct th_json *data TH_UNUSED, struct th_buf *out TH_UNUSED)
+{
+}
+
+static void show_task(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+		      struct th_buf *out)
+{
+	th_view_line(v, ev, "task", TH_VIEW_DIM, th_json_get_str(data, "task"), out);
+}
+
+static void show_error(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+		       struct th_buf *out)
+{
+	th_view_line(v, ev, "error", TH_VIEW_RED, th_json_get_str(data, "message"), out);
+}
+
+static void show_plan(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+		      struct th_buf *out)
+{
+	bool on = th_json_bool(th_json_get(data, "on"), false);
+
+	th_view_line(v, ev, "plan mode", TH_VIEW_BOLD,
+		     on ? TH_STR("begins: nothing is changed") : TH_STR("ends"), out);
+}
+
+static void show_goal(struct th_view *v, const struct th_event *ev, const struct th_json *data,
+		      struct th_buf *out)
+{
+	struct th_str goal = th_json_get_str(data, "goal");
+
+	th_view_line(v, ev, "goal", TH_VIEW_BOLD, goal.len ? goal : TH_STR("ends"), out);
+}
+
+/* Every kind has a row. */
+static th_view_show_fn *const shows[TH_EVENT_COUNT] = {
+	[TH_EV_SESSION_CREATED] = th_view_show_created,
+	[TH_EV_MESSAGE] = show_message,
+	[TH_EV_MODEL_REQUESTED] = show_requested,
+	[TH_EV_MODEL_STARTED] = show_nothing,
+	[TH_EV_MODEL_ANSWERED] = th_view_show_answer,
+	[TH_EV_MODEL_FAILED] = th_view_show_model_failed,
+	[TH_EV_CALL] = th_view_show_call,
+	[TH_EV_APPROVAL_REQUESTED] = th_view_show_approval,
+	[TH_EV_APPROVAL_DECIDED] = th_view_show_approval,
+	[TH_EV_INTENT] = show_nothing,
+	[TH_EV_OUTCOME] = th_view_show_outcome,
+	[TH_EV_QUESTION] = th_view_show_question,
+	[TH_EV_SAMPLED] = th_view_show_sampled,
+	[TH_EV_SERVER_TASK] = show_task,
+	[TH_EV_PARKED] = th_view_show_parked,
+	[TH_EV_SETTLED] = th_view_show_parked,
+	[TH_EV_DELEGATION_STARTED] = th_view_show_delegation,
+	[TH_EV_DELEGATION_WAITS] = th_view_show_delegation,
+	[TH_EV_DELEGATION_FINISHED] = th_view_show_delegation,
+	[TH_EV_CONTROL] = th_view_show_person,
+	[TH_EV_INPUT] = th_view_show_person,
+	[TH_EV_INPUT_DONE] = th_view_show_person,
+	[TH_EV_STATE_CHANGED] = th_view_show_state,
+	[TH_EV_ERROR] = show_error,
+	[TH_EV_FINAL] = th_view_show_final,
+	[TH_EV_SESSION_FORKED] = th_view_show_forked,
+	[TH_EV_GUARDRAIL] = th_view_show_guardrail,
+	[TH_EV_HOOK_STARTED] = th_view_show_hook,
+	[TH_EV_ANALYSIS] = th_view_show_analysis,
+	[TH_EV_HANDOFF] = th_view_show_handoff,
+	[TH_EV_CODE] = th_view_show_code,
+	[TH_EV_MCP_TOOLS] = th_view_show_mcp_tools,
+	[TH_EV_ITEMS_ADDED] = th_view_show_history,
+	[TH_EV_ITEMS_REMOVED] = th_view_show_history,
+	[TH_EV_CONDENSATION] = th_view_show_history,
+	[TH_EV_CONDENSATION_REQUESTED] = th_view_show_history,
+	[TH_EV_BUDGET] = th_view_show_limits,
+	[TH_EV_PLAN] = show_plan,
+	[TH_EV_GOAL] = show_goal,
+	[TH_EV_VERDICT] = th_view_show_verdict,
+	[TH_EV_ASKED] = th_view_show_asked,
+	[TH_EV_SESSION_CHANGED] = th_view_show_changed,
+};
+
 void th_view_event(struct th_view *v, const struct th_event *ev, struct th_buf *out)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_err err = {};
-	const struct th_json *data;
 
 	if (!v->first_ms)
 		v->first_ms = ev->ts_ms;
@@ -63,128 +159,9 @@ void th_view_event(struct th_view *v, const struct th_event *ev, struct th_buf *
 		th_view_line(v, ev, "unreadable", TH_VIEW_RED, th_str_of(err.msg), out);
 		return;
 	}
-	data = th_json_root(doc);
 	th_arena_reset(&v->scratch);
-	switch (ev->kind) {
-	case TH_EV_SESSION_CREATED:
-		th_view_show_created(v, ev, data, out);
-		break;
-	case TH_EV_MESSAGE:
-		show_held(v, out);
-		th_view_show_message(v, ev, data, out);
-		break;
-	case TH_EV_MODEL_REQUESTED:
-		show_held(v, out);
-		v->turn = th_json_get_int(data, "turn", v->turn);
-		v->streamed_text = v->streamed_thought = false;
-		break;
-	case TH_EV_MODEL_STARTED: /* how it is asked, which the log alone tells */
-		break;
-	case TH_EV_MODEL_ANSWERED:
-		th_view_show_answer(v, ev, data, out);
-		break;
-	case TH_EV_MODEL_FAILED:
-		th_view_show_model_failed(v, ev, data, out);
-		break;
-	case TH_EV_CALL:
-		th_view_show_call(v, ev, data, out);
-		break;
-	case TH_EV_APPROVAL_REQUESTED:
-	case TH_EV_APPROVAL_DECIDED:
-		th_view_show_approval(v, ev, data, out);
-		break;
-	case TH_EV_INTENT: /* between what it does and how that ended */
-		break;
-	case TH_EV_OUTCOME:
-		th_view_show_outcome(v, ev, data, out);
-		break;
-	case TH_EV_QUESTION:
-		th_view_show_question(v, ev, data, out);
-		break;
-	case TH_EV_SAMPLED:
-		th_view_show_sampled(v, ev, data, out);
-		break;
-	case TH_EV_SERVER_TASK:
-		th_view_line(v, ev, "task", TH_VIEW_DIM, th_json_get_str(data, "task"), out);
-		break;
-	case TH_EV_PARKED:
-	case TH_EV_SETTLED:
-		th_view_show_parked(v, ev, data, out);
-		break;
-	case TH_EV_DELEGATION_STARTED:
-	case TH_EV_DELEGATION_WAITS:
-	case TH_EV_DELEGATION_FINISHED:
-		th_view_show_delegation(v, ev, data, out);
-		break;
-	case TH_EV_CONTROL:
-	case TH_EV_INPUT:
-	case TH_EV_INPUT_DONE:
-		th_view_show_person(v, ev, data, out);
-		break;
-	case TH_EV_STATE_CHANGED:
-		th_view_show_state(v, ev, data, out);
-		break;
-	case TH_EV_ERROR:
-		th_view_line(v, ev, "error", TH_VIEW_RED, th_json_get_str(data, "message"), out);
-		break;
-	case TH_EV_FINAL:
-		th_view_show_final(v, ev, data, out);
-		break;
-	case TH_EV_SESSION_FORKED:
-		th_view_show_forked(v, ev, data, out);
-		break;
-	case TH_EV_GUARDRAIL:
-		th_view_show_guardrail(v, ev, data, out);
-		break;
-	case TH_EV_HOOK_STARTED:
-		th_view_show_hook(v, ev, data, out);
-		break;
-	case TH_EV_ANALYSIS:
-		th_view_show_analysis(v, ev, data, out);
-		break;
-	case TH_EV_HANDOFF:
-		th_view_show_handoff(v, ev, data, out);
-		break;
-	case TH_EV_CODE:
-		th_view_show_code(v, ev, data, out);
-		break;
-	case TH_EV_MCP_TOOLS:
-		th_view_show_mcp_tools(v, ev, data, out);
-		break;
-	case TH_EV_ITEMS_ADDED:
-	case TH_EV_ITEMS_REMOVED:
-	case TH_EV_CONDENSATION:
-	case TH_EV_CONDENSATION_REQUESTED:
-		th_view_show_history(v, ev, data, out);
-		break;
-	case TH_EV_BUDGET:
-		th_view_show_limits(v, ev, data, out);
-		break;
-	case TH_EV_PLAN:
-		th_view_line(v, ev, "plan mode", TH_VIEW_BOLD,
-			     th_json_bool(th_json_get(data, "on"), false)
-				 ? TH_STR("begins: nothing is changed")
-				 : TH_STR("ends"),
-			     out);
-		break;
-	case TH_EV_GOAL:
-		th_view_line(v, ev, "goal", TH_VIEW_BOLD,
-			     th_json_get_str(data, "goal").len ? th_json_get_str(data, "goal")
-							       : TH_STR("ends"),
-			     out);
-		break;
-	case TH_EV_VERDICT:
-		th_view_show_verdict(v, ev, data, out);
-		break;
-	case TH_EV_ASKED:
-		th_view_show_asked(v, ev, data, out);
-		break;
-	case TH_EV_SESSION_CHANGED:
-		th_view_show_changed(v, ev, data, out);
-		break;
-	case TH_EVENT_COUNT: /* no event has it */
-		break;
-	}
+	assert(ev->kind < TH_EVENT_COUNT && shows[ev->kind]);
+	shows[ev->kind](v, ev, th_json_root(doc), out);
 }
 
 /* ---- streaming ---- */
