@@ -62,10 +62,9 @@ static void line_click(const struct th_action *action, struct th_buf *out)
 		      th_button_name(action->button));
 }
 
-void th_action_line(const struct th_action *action, struct th_buf *out)
+/* What is done, without where. */
+static void line_deed(const struct th_action *action, struct th_buf *out)
 {
-	bool held = th_action_parts[action->kind].may & HAS_POINT; /* keys are held meanwhile */
-
 	switch (action->kind) {
 	case TH_ACTION_SCREENSHOT:
 		th_buf_add_cstr(out, "look at the screen");
@@ -97,7 +96,6 @@ void th_action_line(const struct th_action *action, struct th_buf *out)
 		break;
 	case TH_ACTION_DRAG:
 		line_drag(action, out);
-		held = true;
 		break;
 	case TH_ACTION_SCROLL:
 		line_scroll(action, out);
@@ -130,6 +128,15 @@ void th_action_line(const struct th_action *action, struct th_buf *out)
 	case TH_ACTION_COUNT:
 		break;
 	}
+}
+
+void th_action_line(const struct th_action *action, struct th_buf *out)
+{
+	/* Keys are held meanwhile. */
+	bool held =
+	    action->kind == TH_ACTION_DRAG || (th_action_parts[action->kind].may & HAS_POINT) != 0;
+
+	line_deed(action, out);
 	if (action->has_at)
 		th_buf_printf(out, action->kind == TH_ACTION_MOVE ? " to (%d, %d)" : " at (%d, %d)",
 			      action->at.x, action->at.y);
