@@ -23,6 +23,8 @@ extern const struct th_command th_command_run, th_command_resume, th_command_app
 
 /* plumb.c: route, decode, encode, patch; argv[0] is the part's name */
 int th_cli_plumb(int argc, char **argv);
+/* docs.c: the reference pages */
+int th_cli_docs(int argc, char **argv);
 
 /* The overview of help, to standard output (help.c). */
 TH_NODISCARD enum th_code th_cli_overview(struct th_err *err);
