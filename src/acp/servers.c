@@ -12,6 +12,7 @@
 
 #include "acp/acp.h"
 #include "base/hash.h"
+#include "base/wiped.h"
 #include "console/console.h"
 
 #define NAME_MAX_LEN 32 /* of a server, and of a variable's end */
@@ -65,7 +66,7 @@ static bool read_token(const struct th_json *headers, struct th_str *ret)
 
 static bool put_address(const struct th_json *v, const char *name, struct th_jw *w)
 {
-	struct th_buf secret TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
+	struct th_buf secret TH_CLEANUP(th_buf_wipe) = TH_BUF_INIT(64 * TH_KIB);
 	struct th_str url = th_json_get_str(v, "url"), token;
 	char variable[NAME_MAX_LEN + 32], hex[TH_SHA256_HEX_SIZE + 1];
 	struct th_digest d = th_sha256_of(url.ptr, url.len);
@@ -80,7 +81,6 @@ static bool put_address(const struct th_json *v, const char *name, struct th_jw 
 	th_buf_add(&secret, token);
 	if (secret.failed || setenv(variable, secret.ptr, 1) != 0)
 		return false;
-	explicit_bzero(secret.ptr, secret.len);
 	th_jw_kstr(w, "token_env", th_str_of(variable));
 	return true;
 }

@@ -17,6 +17,7 @@
 #include "base/codec.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/wiped.h"
 
 #define STREAM_PIECE (64 * TH_KIB)
 #define LINE_ENDS_MAX 5 /* so many in a row end an occurrence */
@@ -218,9 +219,7 @@ static bool add_json(struct th_mask *m, struct th_str value)
 
 	th_json_escape(&text, value);
 	bool good = text.failed || add_form(m, th_buf_str(&text));
-	if (text.len)
-		explicit_bzero(text.ptr, text.len);
-	th_buf_deinit(&text);
+	th_buf_wipe(&text);
 	return good;
 }
 
@@ -359,9 +358,7 @@ void th_mask_stream_init(struct th_mask_stream *s, const struct th_mask *m)
 
 void th_mask_stream_deinit(struct th_mask_stream *s)
 {
-	if (s->held.cap)
-		explicit_bzero(s->held.ptr, s->held.cap);
-	th_buf_deinit(&s->held);
+	th_buf_wipe(&s->held);
 	s->mask = NULL;
 	s->node = 0;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "base/wiped.h"
 #include "config/read.h"
 #include "config/yaml.h"
 #include "io/files.h"
@@ -83,9 +84,7 @@ enum th_code th_config_secret_read(struct th_str path, struct th_secret **ret, s
 		else
 			*ret = th_secret_new(key);
 	}
-	if (text.len)
-		explicit_bzero(text.ptr, text.len);
-	th_buf_deinit(&text);
+	th_buf_wipe(&text);
 	return code;
 }
 
@@ -168,9 +167,7 @@ static enum th_code load_file(struct full *f, struct th_str path, bool must, str
 		f->c.file = th_arena_str(&f->memory, path);
 		code = apply_file(f, &file, f->c.file, err);
 	}
-	if (text.len)
-		explicit_bzero(text.ptr, text.len); /* it may hold a key */
-	th_buf_deinit(&text);
+	th_buf_wipe(&text);
 	return code;
 }
 
@@ -245,8 +242,7 @@ static void load_otlp(struct full *f)
 	}
 	f->c.otlp_header = th_arena_cstr(&f->memory, name);
 	f->c.otlp_secret = th_secret_new(th_buf_str(&plain));
-	explicit_bzero(plain.ptr, plain.len);
-	th_buf_deinit(&plain);
+	th_buf_wipe(&plain);
 }
 
 static void load_env(struct full *f)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/wiped.h"
 #include "config/yaml.h"
 #include "io/files.h"
 
@@ -26,7 +27,8 @@ enum th_code th_config_table_err(struct th_str yaml, struct th_str name, enum th
 enum th_code th_config_part_err(struct th_str file, const char *member, enum th_code code,
 				struct th_err *err)
 {
-	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_CONFIG_SIZE_MAX);
+	/* It may hold a key. */
+	struct th_buf text TH_CLEANUP(th_buf_wipe) = TH_BUF_INIT(TH_CONFIG_SIZE_MAX);
 	struct th_buf at TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	size_t len = strlen(member);
 	struct th_err inner = { 0 };
@@ -42,7 +44,6 @@ enum th_code th_config_part_err(struct th_str file, const char *member, enum th_
 	(void)th_fail(err, code, "%.*s:%d: %.*s%s %s", TH_FMT(file),
 		      th_yaml_line(th_buf_str(&text), th_buf_str(&at)), TH_FMT(th_buf_str(&at)),
 		      path.len ? "" : ":", inner.msg + (path.len ? path.len + 2 : 0));
-	explicit_bzero(text.ptr, text.len); /* it may hold a key */
 	return code;
 }
 

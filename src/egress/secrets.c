@@ -5,6 +5,7 @@
 
 #include "base/codec.h"
 #include "base/limits.h"
+#include "base/wiped.h"
 #include "wire/exec.h"
 #include "wire/http1.h"
 
@@ -174,8 +175,6 @@ void th_egress_secrets_fill(const struct th_egress_secrets *s, struct th_str hos
 	} else {
 		replace(s, host, address, port, header, value, out);
 	}
-	if (filled.cap)
-		explicit_bzero(filled.ptr, filled.cap);
-	th_buf_deinit(&filled);
+	th_buf_wipe(&filled);
 	th_buf_deinit(&plain);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
+#include "base/wiped.h"
 #include "io/tls.h"
 #include "wire/authority.h"
 #include "wire/proxy.h"
@@ -55,13 +56,6 @@ enum th_code th_terminate_new(const struct th_egress_secrets *secrets, const cha
 	return TH_OK;
 }
 
-static void wipe(struct th_buf *b)
-{
-	if (b->cap)
-		explicit_bzero(b->ptr, b->cap);
-	th_buf_deinit(b);
-}
-
 struct th_terminate *th_terminate_free(struct th_terminate *t)
 {
 	if (!t)
@@ -71,7 +65,7 @@ struct th_terminate *th_terminate_free(struct th_terminate *t)
 	th_tls_config_free(t->config);
 	th_http1_free(t->http);
 	th_mask_stream_deinit(&t->mask);
-	wipe(&t->held);
+	th_buf_wipe(&t->held);
 	th_buf_deinit(&t->asked);
 	free(t);
 	return NULL;
@@ -205,13 +199,11 @@ enum th_code th_terminate_server(struct th_terminate *t, struct th_str bytes,
 				 struct th_buf *to_client, struct th_buf *to_server,
 				 struct th_err *err)
 {
-	TH_CLEANUP(th_buf_deinit) struct th_buf plain = TH_BUF_INIT(2 * TH_MIB);
+	TH_CLEANUP(th_buf_wipe) struct th_buf plain = TH_BUF_INIT(2 * TH_MIB);
 	TH_CLEANUP(th_buf_deinit) struct th_buf masked = TH_BUF_INIT(2 * TH_MIB);
 	enum th_code code = th_tls_read(t->server, bytes, &plain, to_server, err);
 
 	th_mask_stream_feed(&t->mask, th_buf_str(&plain), &masked);
-	if (plain.len)
-		explicit_bzero(plain.ptr, plain.len);
 	if (code == TH_OK)
 		code = send_held(t, to_server, err);
 	if (masked.len > 0 && th_tls_is_ready(t->client)) {

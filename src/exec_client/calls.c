@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
+#include "base/wiped.h"
 #include "core/unknown.h"
 #include "exec_client/internal.h"
 #include "exec_client/start.h"
@@ -206,7 +207,7 @@ void th_link_forget(struct th_executor_client *x)
 
 void th_link_give(struct th_executor_client *x)
 {
-	struct th_buf head TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_FRAME_JSON_MAX);
+	struct th_buf head TH_CLEANUP(th_buf_wipe) = TH_BUF_INIT(TH_FRAME_JSON_MAX);
 	struct th_exec_give m = { .op = TH_STR("give") };
 
 	if (!x->given || x->gave)
@@ -216,8 +217,6 @@ void th_link_give(struct th_executor_client *x)
 	th_exec_print(&th_exec_give_table, &m, &head);
 	x->gave =
 	    !head.failed && th_sock_send(x->sock, th_buf_str(&head), TH_STR(""), NULL) != TH_ELIMIT;
-	if (head.cap)
-		explicit_bzero(head.ptr, head.cap);
 }
 
 void th_link_watch_send(struct th_executor_client *x)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/wiped.h"
 #include "exec_client/claim.h"
 #include "exec_client/internal.h"
 #include "exec_client/start.h"
@@ -170,14 +171,12 @@ static enum th_code not_an_executor(const struct th_executor_client *x, enum th_
 
 static enum th_code send_start(struct th_executor_client *x, struct th_err *err)
 {
-	TH_CLEANUP(th_buf_deinit) struct th_buf message = TH_BUF_INIT(2 * TH_MIB);
+	TH_CLEANUP(th_buf_wipe) struct th_buf message = TH_BUF_INIT(2 * TH_MIB); /* secrets too */
 
 	th_executor_start_message(&x->o, x->state_dir.ptr, x->socket.ptr, &message);
 	enum th_code code = th_buf_check(&message, "the options of the executor", err);
 	if (code == TH_OK)
 		code = th_sock_send(x->starter, th_buf_str(&message), TH_STR(""), err);
-	if (x->o.secrets)
-		explicit_bzero(message.ptr, message.len);
 	return code;
 }
 

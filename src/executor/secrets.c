@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/wiped.h"
 #include "executor/state.h"
 #include "io/ca.h"
 #include "io/files.h"
@@ -66,9 +67,7 @@ static enum th_code make_authority(struct th_executor_server *x, struct th_err *
 		code = th_ca_export(ca, &pem, err);
 	if (code == TH_OK)
 		x->authority = th_secret_new(th_buf_str(&pem));
-	if (pem.cap)
-		explicit_bzero(pem.ptr, pem.cap);
-	th_buf_deinit(&pem);
+	th_buf_wipe(&pem);
 	th_ca_free(ca);
 	return code;
 }
@@ -248,8 +247,7 @@ static enum th_code renew_hosts(struct th_executor_server *x, const struct th_ex
 			th_egress_link_secrets(x->egress, x->secrets);
 		th_secret_free(old);
 	}
-	explicit_bzero(list.ptr, list.cap);
-	th_buf_deinit(&list);
+	th_buf_wipe(&list);
 	return code;
 }
 

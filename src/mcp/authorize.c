@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/wiped.h"
 #include "io/clock.h"
 #include "mcp/ask.h"
 #include "mcp/login.h"
@@ -67,13 +68,6 @@ static void fail(struct th_mcp_authorize *a, enum th_code code, const char *fmt,
 
 /* ---- the token ------------------------------------------------------------------------------ */
 
-static void wipe(struct th_buf *b)
-{
-	if (b->ptr)
-		explicit_bzero(b->ptr, b->len);
-	th_buf_deinit(b);
-}
-
 /* What is known before the token: a renewal needs it, too. */
 static void note_client(struct th_mcp_authorize *a)
 {
@@ -124,8 +118,8 @@ static void ask_for_token(struct th_mcp_authorize *a, struct th_str code)
 		th_mcp_ask_start(&a->ask, a->server.token, "application/x-www-form-urlencoded",
 				 th_buf_str(&body), th_buf_str(&authorization));
 	}
-	wipe(&body);
-	wipe(&authorization);
+	th_buf_wipe(&body);
+	th_buf_wipe(&authorization);
 	th_buf_deinit(&assertion);
 }
 

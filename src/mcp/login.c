@@ -10,6 +10,7 @@
 #include "base/field.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/wiped.h"
 #include "io/clock.h"
 #include "io/files.h"
 #include "io/sign.h"
@@ -132,9 +133,7 @@ enum th_code th_mcp_login_read(struct th_mcp_login *l, struct th_err *err)
 		if (!code)
 			*l = fresh;
 	}
-	if (text.ptr)
-		explicit_bzero(text.ptr, text.len);
-	th_buf_deinit(&text);
+	th_buf_wipe(&text);
 	return code;
 }
 
@@ -163,9 +162,7 @@ enum th_code th_mcp_login_write(const struct th_mcp_login *l, struct th_err *err
 		code = th_buf_check(&text, "the login", err);
 	if (!code)
 		code = th_file_write(path, th_buf_str(&text), 0600, err);
-	if (text.ptr)
-		explicit_bzero(text.ptr, text.len);
-	th_buf_deinit(&text);
+	th_buf_wipe(&text);
 	return code;
 }
 
@@ -246,9 +243,7 @@ enum th_code th_mcp_login_assertion(const struct th_mcp_login *l, int64_t now_s,
 	} else {
 		th_prefix(err, code, "%s", path);
 	}
-	if (pem.ptr)
-		explicit_bzero(pem.ptr, pem.len);
-	th_buf_deinit(&pem);
+	th_buf_wipe(&pem);
 	th_buf_deinit(&bytes);
 	th_sign_free(key);
 	return code;

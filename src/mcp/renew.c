@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/wiped.h"
 #include "io/clock.h"
 #include "io/files.h"
 #include "io/sign.h"
@@ -116,12 +117,8 @@ static void ask_for_token(struct th_mcp_renew *r)
 		th_mcp_ask_start(&r->ask, l->token_at, "application/x-www-form-urlencoded",
 				 th_buf_str(&body), th_buf_str(&authorization));
 	}
-	if (body.ptr)
-		explicit_bzero(body.ptr, body.len);
-	if (authorization.ptr)
-		explicit_bzero(authorization.ptr, authorization.len);
-	th_buf_deinit(&body);
-	th_buf_deinit(&authorization);
+	th_buf_wipe(&body);
+	th_buf_wipe(&authorization);
 	th_buf_deinit(&assertion);
 	if (!good)
 		finish(r, false);

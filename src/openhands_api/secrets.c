@@ -7,6 +7,7 @@
  */
 #include <stdio.h>
 
+#include "base/wiped.h"
 #include "openhands_api/internal.h"
 
 /* Of {"kind": "LookupSecret", "url", "headers"}: a client says where this server asks, so its owner
@@ -81,8 +82,7 @@ int th_oh_give(struct th_hub *h, const struct th_json *secrets, const char *by,
 	} else {
 		code = thole_session_give_secrets(h->session, text.ptr, by, err);
 	}
-	explicit_bzero(text.ptr, text.cap);
-	th_buf_deinit(&text);
+	th_buf_wipe(&text);
 	return code;
 }
 

@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include "base/wiped.h"
+
 #define ANSWER_MS 8000 /* how long the server may take, where nothing else says so */
 
 /* ---- the vtable's writing ---- */
@@ -131,7 +133,7 @@ static enum th_code wakes_new(struct th_postgres *s, const struct th_store_optio
 static enum th_code names_set(struct th_postgres *s, const char *scheme, struct th_str rest,
 			      struct th_err *err)
 {
-	struct th_buf url TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_STORE_URL_MAX + 32);
+	struct th_buf url TH_CLEANUP(th_buf_wipe) = TH_BUF_INIT(TH_STORE_URL_MAX + 32);
 	struct th_buf shown TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_STORE_URL_MAX);
 
 	if (!th_str_starts(rest, TH_STR("//")) || memchr(rest.ptr, 0, rest.len))
@@ -148,7 +150,6 @@ static enum th_code names_set(struct th_postgres *s, const char *scheme, struct 
 	if (url.failed || shown.failed)
 		return th_fail_memory(err);
 	s->url = th_secret_new(th_buf_str(&url));
-	explicit_bzero(url.ptr, url.len);
 	s->shown = th_buf_steal(&shown, NULL);
 	return TH_OK;
 }
@@ -193,12 +194,11 @@ static enum th_code postgres_open(struct th_str rest, const struct th_store_opti
 /* Without what is secret, and without what only says how to connect. */
 static enum th_code postgres_scope(struct th_str rest, struct th_buf *out, struct th_err *err)
 {
-	struct th_buf url TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_STORE_URL_MAX + 32);
+	struct th_buf url TH_CLEANUP(th_buf_wipe) = TH_BUF_INIT(TH_STORE_URL_MAX + 32);
 
 	th_buf_add_cstr(&url, "postgres:");
 	th_buf_add(&url, rest);
 	th_pq_show(th_buf_str(&url), out);
-	explicit_bzero(url.ptr, url.len);
 	return th_buf_check(&url, "the URL of the store", err);
 }
 

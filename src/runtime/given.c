@@ -6,6 +6,7 @@
 #include "agents/agent_secret.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "base/wiped.h"
 #include "runtime/given_source.h"
 #include "runtime/internal.h"
 #include "runtime/lookups.h"
@@ -156,8 +157,7 @@ void th_runtime_given_say(struct th_runtime_session *s)
 	th_jw_array_end(&w);
 	assert(!json.failed);
 	th_executor_client_give(s->executor, th_buf_str(&json));
-	explicit_bzero(json.ptr, json.cap);
-	th_buf_deinit(&json);
+	th_buf_wipe(&json);
 }
 
 enum th_code th_runtime_given_mask(const struct th_runtime_session *s, struct th_mask *mask,

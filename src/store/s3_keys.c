@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
+#include "base/wiped.h"
 #include "io/files.h"
 
 #define FILE_VARIABLE "THOLE_S3_KEYS"
@@ -76,8 +77,6 @@ enum th_code th_s3_keys_load(struct th_s3_keys *k, struct th_err *err)
 			       "%s: has more than a key's name, its secret and a token", path);
 	if (code == TH_OK)
 		code = take(k, words[0], words[1], words[2], path, err);
-	if (text.ptr)
-		explicit_bzero(text.ptr, text.len);
-	th_buf_deinit(&text);
+	th_buf_wipe(&text);
 	return code;
 }

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/wiped.h"
 #include "wire/percent.h"
 
 #define NAME "thole"
@@ -195,9 +196,7 @@ static void put_basic(const struct th_oauth_client *c, struct th_buf *out)
 	th_percent_encode(c->secret, &pair);
 	th_buf_add_cstr(out, "Basic ");
 	th_base64_encode(out, pair.ptr, pair.len);
-	if (pair.ptr)
-		explicit_bzero(pair.ptr, pair.len);
-	th_buf_deinit(&pair);
+	th_buf_wipe(&pair);
 }
 
 void th_oauth_request_put(const struct th_oauth_request *r, struct th_buf *body,
