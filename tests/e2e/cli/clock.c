@@ -60,9 +60,10 @@ __attribute__((visibility("default"))) int clock_gettime(clockid_t id, struct ti
 	return 0;
 }
 
+/* Nothing is due where a wait has no end; libuv does not stand that such a one ends with nothing. */
 static int shortened(int timeout_ms)
 {
-	return ahead && (timeout_ms < 0 || timeout_ms > WAIT_MS) ? WAIT_MS : timeout_ms;
+	return ahead && timeout_ms > WAIT_MS ? WAIT_MS : timeout_ms;
 }
 
 __attribute__((visibility("default"))) int epoll_pwait(int fd, struct epoll_event *events, int max,

@@ -13,7 +13,52 @@ from test_openhands_api import AGENT, Faces
 BOUNDARY = "a-mark-between-parts"
 
 
-class Work(Faces):
+class Vault:
+    """Gives the values that it has now, to whom `asked` tells."""
+
+    def __init__(self):
+        self.asked, self.values = asked, values = [], {}
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                asked.append((self.path, self.headers.get("X-Key")))
+                value = values.get(self.path.split("?")[0])
+                self.send_response(200 if value else 404)
+                self.end_headers()
+                self.wfile.write((value or "nothing-of-that-name").encode())
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self.server.server_port
+        self.origin = "http://127.0.0.1:%d" % self.port
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def lookup(self, path, at=None):
+        return {"kind": "LookupSecret", "url": (at or self.origin) + path, "headers": {"X-Key": "key-of-the-vault"}, "description": None}
+
+    def end(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class Given(Faces):
+    """Who gives secrets, and has a command run."""
+
+    def give(self, conversation, secrets, status=200, who="alice"):
+        answer = self.call("POST", self.path(conversation, "/secrets"), {"secrets": secrets}, who=who)
+        self.assertEqual(answer.status, status, answer.body)
+        return answer.json()
+
+    def has_run(self, conversation, tool, command):
+        """What the agent's next command gave the model, and the file `out` that it wrote."""
+        self.say(conversation, "%s: %s" % (tool, command))
+        self.run_on(conversation, "finished")
+        return self.told(conversation)[-2]["observation"]["content"][0]["text"], (self.workspaces / conversation["id"] / "out").read_text()
+
+
+class Work(Given):
     def bash(self, conversation, command, how="execute", status=200, **more):
         path = self.path(conversation) if conversation else "/api"
         return self.good_call("POST", path + "/bash/%s_bash_command" % how, dict({"command": command}, **more), status)
@@ -127,17 +172,6 @@ class Work(Faces):
         """All files of the server's, but for the folders of conversations."""
         return b"".join(p.read_bytes() for p in self.folder.rglob("*") if p.is_file() and self.workspaces not in p.parents)
 
-    def give(self, conversation, secrets, status=200, who="alice"):
-        answer = self.call("POST", self.path(conversation, "/secrets"), {"secrets": secrets}, who=who)
-        self.assertEqual(answer.status, status, answer.body)
-        return answer.json()
-
-    def has_run(self, conversation, tool, command):
-        """What the agent's next command gave the model, and the file `out` that it wrote."""
-        self.say(conversation, "%s: %s" % (tool, command))
-        self.run_on(conversation, "finished")
-        return self.told(conversation)[-2]["observation"]["content"][0]["text"], (self.workspaces / conversation["id"] / "out").read_text()
-
     def test_secrets(self):
         """A client's: for the commands that name them, in no file of the server, and masked in what comes back."""
         value, other, short = "a value of nobody's", "another\nvalue's", "seven 7"
@@ -184,30 +218,15 @@ class Work(Faces):
 
     def test_lookups(self):
         """A LookupSecret: its value is fetched of servers that the configuration names, with the client's headers."""
-        asked, values = [], {"/a": "first value looked up", "/b": "second value looked up", "/key": "-----BEGIN KEY-----\nits only line\n-----END KEY-----"}
-
-        class Vault(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                asked.append((self.path, self.headers.get("X-Key")))
-                value = values.get(self.path.split("?")[0])
-                self.send_response(200 if value else 404)
-                self.end_headers()
-                self.wfile.write((value or "nothing-of-that-name").encode())
-
-            def log_message(self, *_):
-                pass
-
-        vault = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Vault)
-        threading.Thread(target=vault.serve_forever, daemon=True).start()
-        self.addCleanup(vault.server_close)
-        self.addCleanup(vault.shutdown)
-        origin = "http://127.0.0.1:%d" % vault.server_port
-        lookup = lambda path, at=origin: {"kind": "LookupSecret", "url": at + path, "headers": {"X-Key": "key-of-the-vault"}, "description": None}
+        vault = Vault()
+        self.addCleanup(vault.end)
+        asked, values, origin, lookup = vault.asked, vault.values, vault.origin, vault.lookup
+        values.update({"/a": "first value looked up", "/b": "second value looked up", "/key": "-----BEGIN KEY-----\nits only line\n-----END KEY-----"})
         commands = ("echo $DEPLOY > out; echo got $DEPLOY", "echo again $DEPLOY > out", "echo none > out", "echo [$DEPLOY] > out",
                     "echo \"$DEPLOY\" > out; echo key")
         rules = [{"if": {"tail": "shell: " + line}, "parts": [{"function_call": {"name": "shell", "arguments": {"command": line}}}]} for line in commands]
         self.begin(rules=rules, serve="  secret_servers: [%s]\n" % origin)
-        for at in ("http://localhost:%d" % vault.server_port, origin + "@127.0.0.1", origin + "1"):
+        for at in ("http://localhost:%d" % vault.port, origin + "@127.0.0.1", origin + "1"):
             said = self.call("POST", "/api/conversations", {"agent": AGENT, "secrets": {"DEPLOY": lookup("/a", at)}})
             self.assertEqual((said.status, b"serve.secret_servers" in said.body), (422, True))
         self.wait_for(lambda: not self.good_call("GET", "/api/conversations/search")["items"])

@@ -11,14 +11,17 @@ import struct
 import threading
 import time
 import unittest
+from unittest import mock
 
 import house
 import serving
+import test_openhands_work
 import test_v1
 import websocket
 
 LIBRARY = house.BUILD / "tests" / "e2e" / "cli" / "libclock_ahead.so"
 CUA_LOGIN, PARK, SOCKET, STATE, SILENT, AWAY, CONNECT = 10, 600, 3600, 86400, 60, 120, 10  # seconds: src/base/limits.h
+COMPUTER, COMPUTERS, REFRESH = 600, 16, 60
 SHORT = 3  # before a limit: what the test itself may take
 
 
@@ -28,7 +31,7 @@ class Clock:
         self.path.write_bytes(bytes(16))
         self.path.chmod(0o644)
         self.env = {"LD_PRELOAD": str(LIBRARY), "TH_TEST_CLOCK": str(self.path)}
-        self.began = time.monotonic()
+        self.began, self.by = time.monotonic(), SHORT
 
     def turn(self, seconds, day=0):
         """To so many seconds ahead of the real one; `day`: the time of day, which else goes on as it does."""
@@ -36,13 +39,14 @@ class Clock:
         os.pwrite(file, struct.pack("<qq", int(seconds * 1e9), int(day * 1e9)), 0)
         os.close(file)
 
-    def short_of(self, limit):
-        self.began = time.monotonic()
-        self.turn(limit - SHORT)
+    def short_of(self, limit, since=None, by=SHORT):
+        """`since`: when that began which the limit is of, where it was not just now."""
+        self.began, self.by = since or time.monotonic(), by
+        self.turn(limit - by)
 
     def late(self):
         """More real time has gone by than it stays short of the limit by: nothing can be said."""
-        return time.monotonic() - self.began > SHORT - 0.5
+        return time.monotonic() - self.began > self.by - 0.5
 
 
 class Relay:
@@ -175,6 +179,60 @@ class Times(test_v1.Face):
         self.clock.turn(0, day=STATE + 1)
         late = self.modern(arguments=arguments, requestState=asked["requestState"])
         self.assertIn("has run out", late["error"]["message"])
+
+
+    def test_computers_of_users(self):
+        """So many users have one, and who does not use it gives it up."""
+        users = {"user-%d" % n: "user-token-%013d" % n for n in range(COMPUTERS + 1)}
+        lines = serving.LINES + "".join("%s %s read,run,approve\n" % (token, name) for name, token in users.items())
+        for patch in (mock.patch.dict(serving.TOKENS, users), mock.patch.object(serving, "LINES", lines)):
+            patch.start()
+            self.addCleanup(patch.stop)
+        (self.folder / "config" / "thole" / "config.yaml").write_text("executor_linger_s: 1\nserve:\n  computers: [desktop]\n")
+        self.serve_http()
+
+        def has_one(user):
+            """An action that is none is told by the user's own executor."""
+            body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "act_on_computer", "arguments": {"actions": [{"type": "none"}]}}}
+            answer = self.call("POST", "/mcp", body, who=user, headers={"Accept": "application/json, text/event-stream"}).json()["result"]
+            said = answer["content"][0]["text"]
+            self.assertTrue(answer["isError"], answer)
+            self.assertIn("%d users have a computer" % COMPUTERS if "users have" in said else "none", said)
+            return "users have" not in said
+
+        *have, late = users
+        began = time.monotonic()
+        for user in have:
+            self.assertTrue(has_one(user), user)
+        self.assertFalse(has_one(late))
+        self.clock.short_of(COMPUTER, began, 30)
+        self.figure("connections")
+        self.assertTrue(not has_one(late) or self.clock.late())
+        self.assertTrue(has_one(have[0]))
+        self.clock.turn(COMPUTER)
+        self.wait_for(lambda: has_one(late))
+        self.assertTrue(has_one(have[0]))
+
+
+class Secrets(test_openhands_work.Given):
+    def test_a_client_s_secret_is_asked_for_again_after_a_minute(self):
+        clock = Clock(self.folder)
+        self.env.update(clock.env)
+        vault = test_openhands_work.Vault()
+        self.addCleanup(vault.end)
+        command = "echo $DEPLOY > out"
+        self.begin(rules=[{"if": {"tail": "shell: " + command}, "parts": [{"function_call": {"name": "shell", "arguments": {"command": command}}}]}],
+                   serve="  secret_servers: [%s]\n" % vault.origin)
+        vault.values["/a"] = "the value of the first minute"
+        c = self.create(secrets={"DEPLOY": vault.lookup("/a")})
+        began = time.monotonic()
+        self.assertEqual(self.has_run(c, "shell", command)[1], vault.values["/a"] + "\n")
+        clock.short_of(REFRESH, began, 20)
+        self.has_run(c, "shell", command)
+        self.assertTrue(len(vault.asked) == 1 or clock.late())
+        vault.values["/a"] = "the value of the minute behind it"
+        clock.turn(REFRESH)
+        self.assertEqual(self.has_run(c, "shell", command)[1], vault.values["/a"] + "\n")
 
 
 class Far(serving.Served):

@@ -2,6 +2,7 @@
 /* Search: what is found and passed over, ignore files, bad patterns, and the bounds' edges. */
 #include "job.h"
 
+#include <dirent.h>
 #include <sys/time.h>
 
 /* The clock as the tool reads it: after the first look it is so much later. */
@@ -15,6 +16,38 @@ uint64_t __wrap_th_clock_ms(void)
 	if (looks < 0)
 		return __real_th_clock_ms();
 	return 1000 + (looks++ ? later_ms : 0);
+}
+
+/* A file of this name is seen so many times in its folder, each time under another name. */
+#define MULTIPLIED "multiplied"
+static int times = 1;
+
+/* A C library has one of these two names for it. */
+struct dirent *__real_readdir(DIR *dir) __attribute__((weak));
+struct dirent *__real_readdir64(DIR *dir) __attribute__((weak));
+struct dirent *__wrap_readdir(DIR *dir);
+struct dirent *__wrap_readdir64(DIR *dir);
+struct dirent *__wrap_readdir(DIR *dir)
+{
+	static struct dirent made;
+	static int left;
+	struct dirent *d;
+
+	if (left > 0) {
+		snprintf(made.d_name, sizeof(made.d_name), MULTIPLIED " %d", left--);
+		return &made;
+	}
+	d = __real_readdir64 ? __real_readdir64(dir) : __real_readdir(dir);
+	if (d && !strcmp(d->d_name, MULTIPLIED)) {
+		made.d_type = d->d_type;
+		left = times - 1;
+	}
+	return d;
+}
+
+struct dirent *__wrap_readdir64(DIR *dir)
+{
+	return __wrap_readdir(dir);
 }
 
 static void tree(void)
@@ -210,6 +243,29 @@ static void looks_at_so_many_bytes(void **state)
 	th_fd_close(&folder);
 }
 
+/* Full folders, as many as may be looked at; then one file more. */
+static void looks_at_so_many_files(void **state)
+{
+	const int full = TH_SEARCH_FILES_MAX / TH_SEARCH_FOLDER_MAX;
+	char path[32];
+
+	(void)state;
+	assert_int_equal(full * TH_SEARCH_FOLDER_MAX, TH_SEARCH_FILES_MAX);
+	for (int i = 0; i < full; i++) {
+		snprintf(path, sizeof(path), "%d", i);
+		assert_int_equal(mkdir(in_workspace(path), 0755), 0);
+		snprintf(path, sizeof(path), "%d/" MULTIPLIED, i);
+		put(path, "");
+	}
+	times = TH_SEARCH_FOLDER_MAX;
+	assert_string_equal(tool("search", "{\"pattern\":\"x\"}"), "[0 matching lines]");
+	put("last", "x");
+	tool("search", "{\"pattern\":\"x\"}");
+	times = 1;
+	assert_string_equal(run.text.ptr, "[0 matching lines]\n[200000 files were looked at, "
+					  "and there are more]");
+}
+
 static void ends_in_time(void **state)
 {
 	(void)state;
@@ -266,6 +322,7 @@ int main(void)
 		TEST(large_trees),
 		TEST(ends_in_time),
 		TEST(looks_at_so_many_bytes),
+		TEST(looks_at_so_many_files),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
