@@ -60,7 +60,8 @@ __attribute__((visibility("default"))) int clock_gettime(clockid_t id, struct ti
 	return 0;
 }
 
-/* Nothing is due where a wait has no end; libuv does not stand that such a one ends with nothing. */
+/* Nothing is due where a wait has no end; libuv does not stand that such a one ends with nothing.
+ */
 static int shortened(int timeout_ms)
 {
 	return ahead && timeout_ms > WAIT_MS ? WAIT_MS : timeout_ms;
