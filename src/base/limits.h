@@ -422,6 +422,7 @@
 #define TH_MCP_LINE_MAX (16 * TH_MIB) /* one message of a server */
 #define TH_MCP_PENDING_MAX 64         /* requests to one server without an answer */
 #define TH_MCP_NOISE_MAX 10000  /* messages of a server that answer nothing, between two that do */
+#define TH_MCP_NOISE_MS 60000   /* and in that time */
 #define TH_MCP_ROUNDS_MAX 8     /* questions of a server before it answers one call */
 #define TH_MCP_PROCESSES_MAX 32 /* servers of one session */
 #define TH_MCP_PICTURES_MAX 8   /* of one result */

@@ -47,6 +47,7 @@ struct th_mcp_process {
 	struct th_mcp_work *works;
 	struct th_mcp_work told; /* whose requests nobody waits for; it is none of these */
 	uint64_t next_start_ms;
+	uint64_t while_ms; /* when the while began in which messages that answer nothing count */
 	int failures;
 	bool answered; /* since it was started */
 	bool changed;  /* its list of tools */

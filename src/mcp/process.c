@@ -102,10 +102,15 @@ static void on_send(void *ctx, struct th_str message)
 
 void th_mcp_process_take(struct th_mcp_process *p, struct th_str message)
 {
+	uint64_t now_ms = th_clock_ms();
 	struct th_err err = {};
 
 	if (p->stage == TH_MCP_DOOMED || p->stage == TH_MCP_STOPPED)
 		return;
+	if (now_ms >= p->while_ms + TH_MCP_NOISE_MS) {
+		th_mcp_client_calm(&p->client);
+		p->while_ms = now_ms;
+	}
 	if (th_mcp_client_take(&p->client, message, &err)) {
 		th_prefix(&err, err.code, "the server %.*s", TH_FMT(p->name));
 		th_mcp_process_doom(p, &err);

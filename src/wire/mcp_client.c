@@ -193,6 +193,11 @@ static enum th_code noise(struct th_mcp_client *c, struct th_err *err)
 		       TH_MCP_NOISE_MAX);
 }
 
+void th_mcp_client_calm(struct th_mcp_client *c)
+{
+	c->noise = 0;
+}
+
 /* Not what a program prints: whoever waits for it would wait in vain. */
 static bool looks_like_one(struct th_str message)
 {

@@ -13,7 +13,8 @@
  * started anew (th_mcp_client_reset).
  *
  * Hostile servers: what answers nothing, and is no progress of what is waited for, is passed
- * over, but for TH_MCP_NOISE_MAX messages in a row; then the conversation is over.
+ * over, but for TH_MCP_NOISE_MAX messages in a row; then the conversation is over.  Who has a
+ * clock says when a while is over, since a server may ping for days.
  */
 #ifndef TH_WIRE_MCP_CLIENT_H
 #define TH_WIRE_MCP_CLIENT_H
@@ -115,5 +116,7 @@ void th_mcp_client_reply(struct th_mcp_client *c, struct th_str id, struct th_st
  * sentence. */
 TH_NODISCARD enum th_code th_mcp_client_take(struct th_mcp_client *c, struct th_str message,
 					     struct th_err *err);
+/* A while is over: what was said until now counts for nothing. */
+void th_mcp_client_calm(struct th_mcp_client *c);
 
 #endif
