@@ -32,11 +32,13 @@ TH_STRUCT(apply_patch)
 extern const struct th_table th_apply_patch_table;
 TH_TABLE(apply_patch, "arguments of apply_patch", false)
 
-/* One file that changes; a move is two: what comes, and what goes. */
+/* One file that changes; a move is two: what comes, and what goes.  Of a link it is the link that
+ * goes. */
 struct change {
 	struct th_place place;
 	struct th_buf old, new;
-	bool goes; /* `new` is nothing */
+	struct th_buf behind; /* what stands where a link leads that is moved */
+	bool goes;            /* `new` is nothing */
 	bool touched;
 	struct th_digest new_digest;
 };
@@ -68,8 +70,9 @@ static enum th_code account(struct patching *p, const struct th_buf *b)
 		       TH_PATCH_BYTES_MAX);
 }
 
-/* A place that nothing else of the patch changes, with what is there. */
-static enum th_code add_change(struct patching *p, struct th_str path, struct change **ret)
+/* A place that nothing else of the patch changes, with what is there.  `goes`: its name does. */
+static enum th_code add_change(struct patching *p, struct th_str path, bool goes,
+			       struct change **ret)
 {
 	struct change *c = *ret = &p->changes[p->count];
 	const struct th_tool_env *env = p->job->env;
@@ -78,8 +81,10 @@ static enum th_code add_change(struct patching *p, struct th_str path, struct ch
 	*c = (struct change){ 0 };
 	th_buf_init(&c->old, TH_FILE_WRITE_MAX);
 	th_buf_init(&c->new, TH_FILE_WRITE_MAX);
+	th_buf_init(&c->behind, TH_FILE_WRITE_MAX);
 	p->count++;
-	code = th_place_find(env, path, &c->place, &p->err);
+	code = goes ? th_place_find_name(env, path, &c->place, &p->err)
+		    : th_place_find(env, path, &c->place, &p->err);
 	if (!code)
 		code = th_place_look(env, &c->place, &c->old, &p->err);
 	if (code == TH_EPERM || code == TH_EUSAGE)
@@ -94,7 +99,8 @@ static enum th_code work_out(struct patching *p, const struct th_patch_file *f, 
 			     struct th_buf *out)
 {
 	enum th_patch_mode mode = f->kind == TH_PATCH_ADD_FILE ? TH_PATCH_CREATE : TH_PATCH_UPDATE;
-	enum th_code code = th_patch_apply(mode, th_buf_str(&c->old), f->diff, out, &p->err);
+	struct th_str content = th_buf_str(c->place.link ? &c->behind : &c->old);
+	enum th_code code = th_patch_apply(mode, content, f->diff, out, &p->err);
 
 	if (code == TH_EPROTO) { /* the reason, with its lines */
 		p->explained = true;
@@ -112,20 +118,42 @@ static enum th_code work_out(struct patching *p, const struct th_patch_file *f, 
 	return code ? code : account(p, out);
 }
 
+/* The file that a link leads to, which is read through it. */
+static enum th_code look_behind(struct patching *p, struct th_str path, struct change *c,
+				mode_t *ret_mode)
+{
+	struct th_place place;
+	enum th_code code = th_place_find(p->job->env, path, &place, &p->err);
+
+	if (!code)
+		code = th_place_look(p->job->env, &place, &c->behind, &p->err);
+	if (code == TH_EPERM || code == TH_EUSAGE)
+		p->status = TH_OUTCOME_REFUSED;
+	if (code)
+		return code;
+	if (!place.exists)
+		return refuse(p, &c->place, "is a link that leads to no file");
+	*ret_mode = place.mode;
+	return account(p, &c->behind);
+}
+
 static enum th_code move(struct patching *p, const struct th_patch_file *f, struct change *from)
 {
+	mode_t mode = from->place.mode;
 	struct change *to;
-	enum th_code code = add_change(p, f->move_to, &to);
+	enum th_code code = from->place.link ? look_behind(p, f->path, from, &mode) : TH_OK;
 
+	if (!code)
+		code = add_change(p, f->move_to, false, &to);
 	if (code)
 		return code;
 	if (to->place.exists)
 		return refuse(p, &to->place, "is there already");
-	to->place.mode = from->place.mode;
+	to->place.mode = mode;
 	if (f->diff.len)
 		code = work_out(p, f, from, &to->new);
 	else
-		th_buf_add(&to->new, th_buf_str(&from->old));
+		th_buf_add(&to->new, th_buf_str(from->place.link ? &from->behind : &from->old));
 	from->goes = true;
 	th_buf_printf(&p->text, "moved %s to %s\n", from->place.path, to->place.path);
 	return code;
@@ -133,8 +161,9 @@ static enum th_code move(struct patching *p, const struct th_patch_file *f, stru
 
 static enum th_code plan(struct patching *p, const struct th_patch_file *f)
 {
+	bool goes = f->kind == TH_PATCH_DELETE_FILE || f->move_to.len > 0;
 	struct change *c;
-	enum th_code code = add_change(p, f->path, &c);
+	enum th_code code = add_change(p, f->path, goes, &c);
 
 	if (code)
 		return code;
@@ -169,6 +198,8 @@ static void put_note(struct patching *p)
 		c->new_digest = th_sha256_of(c->new.ptr, c->new.len);
 		th_jw_object(&w);
 		th_jw_kstr(&w, "path", th_str_of(c->place.path));
+		if (c->place.link)
+			th_jw_kbool(&w, "link", true);
 		th_place_put_digest(&w, "old_sha256", c->place.exists, &c->place.digest);
 		th_place_put_digest(&w, "new_sha256", !c->goes, &c->new_digest);
 		th_jw_object_end(&w);
@@ -300,10 +331,11 @@ static void look_at(struct patching *p, const struct th_json *note, struct probe
 {
 	struct th_place *place = &p->changes[0].place;
 	struct th_str path = th_json_get_str(note, "path");
-	bool old = false, new = false;
+	bool link = th_json_bool(th_json_get(note, "link"), false), old = false, new = false;
+	enum th_code code = link ? th_place_find_name(p->job->env, path, place, &p->err)
+				 : th_place_find(p->job->env, path, place, &p->err);
 
-	if (!th_place_find(p->job->env, path, place, &p->err) &&
-	    !th_place_look(p->job->env, place, NULL, &p->err)) {
+	if (!code && !th_place_look(p->job->env, place, NULL, &p->err)) {
 		old = is_as(place, note, "old_sha256");
 		new = is_as(place, note, "new_sha256");
 	}
@@ -354,6 +386,7 @@ static void finish(void *ctx)
 	for (size_t i = 0; i < p->count; i++) {
 		th_buf_deinit(&p->changes[i].old);
 		th_buf_deinit(&p->changes[i].new);
+		th_buf_deinit(&p->changes[i].behind);
 	}
 	free(p->changes);
 	free(p);

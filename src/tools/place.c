@@ -42,8 +42,9 @@ static enum th_code follow(const struct th_tool_env *env, struct th_place *p, bo
 	return TH_OK;
 }
 
-enum th_code th_place_find(const struct th_tool_env *env, struct th_str asked, struct th_place *ret,
-			   struct th_err *err)
+/* The path as it was named. */
+static enum th_code name(const struct th_tool_env *env, struct th_str asked, struct th_place *ret,
+			 struct th_err *err)
 {
 	struct th_str relative;
 	enum th_code code = th_tool_relative(env, asked, &relative, err);
@@ -57,11 +58,40 @@ enum th_code th_place_find(const struct th_tool_env *env, struct th_str asked, s
 		return th_fail(err, TH_EUSAGE, "%.*s is the workspace itself", TH_FMT(asked));
 	memcpy(ret->path, relative.ptr, relative.len);
 	ret->path[relative.len] = '\0';
+	return TH_OK;
+}
+
+enum th_code th_place_find(const struct th_tool_env *env, struct th_str asked, struct th_place *ret,
+			   struct th_err *err)
+{
+	enum th_code code = name(env, asked, ret, err);
 	bool link = true;
+
 	for (int i = 0; link && !code; i++)
 		code = i > LINKS_MAX ? th_fail(err, TH_EPERM, "%.*s: too many links", TH_FMT(asked))
 				     : follow(env, ret, &link, err);
 	return code;
+}
+
+enum th_code th_place_find_name(const struct th_tool_env *env, struct th_str asked,
+				struct th_place *ret, struct th_err *err)
+{
+	TH_CLEANUP(th_fd_close) int fd = -1;
+	struct stat st;
+	enum th_code code = name(env, asked, ret, err);
+
+	if (code)
+		return code;
+	code = th_tool_open(env, th_str_of(ret->path), O_PATH | O_NOFOLLOW, 0, &fd, err);
+	if (code == TH_ENOENT)
+		*err = (struct th_err){};
+	else if (code)
+		return code;
+	else if (fstat(fd, &st) < 0)
+		return th_fail_errno(err, errno, "%s", ret->path);
+	else
+		ret->link = S_ISLNK(st.st_mode);
+	return TH_OK;
 }
 
 static enum th_code too_large(const struct th_place *p, size_t size_max, struct th_err *err)
@@ -98,6 +128,30 @@ static enum th_code read_all(int fd, struct th_place *p, size_t size_max, struct
 	return content ? th_buf_check(content, p->path, err) : TH_OK;
 }
 
+static enum th_code look_at_link(const struct th_tool_env *env, struct th_place *p,
+				 struct th_buf *content, struct th_err *err)
+{
+	TH_CLEANUP(th_fd_close) int fd = -1;
+	char target[TH_PATH_LEN_MAX];
+	enum th_code code = th_tool_open(env, th_str_of(p->path), O_PATH | O_NOFOLLOW, 0, &fd, err);
+	ssize_t len;
+
+	p->exists = false;
+	if (code == TH_ENOENT)
+		*err = (struct th_err){};
+	if (code)
+		return code == TH_ENOENT ? TH_OK : code;
+	len = readlinkat(fd, "", target, sizeof(target));
+	if (len <= 0 || (size_t)len == sizeof(target))
+		return th_fail(err, TH_EUSAGE, "%s is no link any more", p->path);
+	p->exists = true;
+	p->size = len;
+	p->digest = th_sha256_of(target, (size_t)len);
+	if (content)
+		th_buf_add_mem(content, target, (size_t)len);
+	return content ? th_buf_check(content, p->path, err) : TH_OK;
+}
+
 enum th_code th_place_look(const struct th_tool_env *env, struct th_place *p,
 			   struct th_buf *content, struct th_err *err)
 {
@@ -105,6 +159,8 @@ enum th_code th_place_look(const struct th_tool_env *env, struct th_place *p,
 	size_t size_max = content ? content->max - content->len : TH_PLACE_SIZE_MAX;
 	struct stat st;
 
+	if (p->link)
+		return look_at_link(env, p, content, err);
 	enum th_code code =
 	    th_tool_open(env, th_str_of(p->path), O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd, err);
 	p->exists = false;
@@ -191,27 +247,42 @@ enum th_code th_place_folder(const struct th_tool_env *env, const struct th_plac
 	return TH_OK;
 }
 
+static enum th_code make_link(int dir_fd, const char *at, struct th_str to, struct th_err *err)
+{
+	char target[TH_PATH_LEN_MAX];
+
+	assert(to.len < sizeof(target));
+	memcpy(target, to.ptr, to.len);
+	target[to.len] = '\0';
+	if (symlinkat(target, dir_fd, at) < 0)
+		return th_fail_errno(err, errno, "make the link %s", at);
+	return fsync(dir_fd) < 0 ? th_fail_errno(err, errno, "flush the folder of %s", at) : TH_OK;
+}
+
 enum th_code th_place_write(const struct th_tool_env *env, const struct th_place *p,
 			    struct th_str content, bool *touched, struct th_err *err)
 {
 	TH_CLEANUP(th_fd_close) int fd = -1;
-	const char *name;
-	enum th_code code = th_place_folder(env, p, true, &fd, &name, err);
+	const char *at;
+	enum th_code code = th_place_folder(env, p, true, &fd, &at, err);
 
 	*touched = !code;
-	return code ? code : th_file_write_at(fd, name, content, p->mode, err);
+	if (code)
+		return code;
+	return p->link ? make_link(fd, at, content, err)
+		       : th_file_write_at(fd, at, content, p->mode, err);
 }
 
 enum th_code th_place_remove(const struct th_tool_env *env, const struct th_place *p,
 			     struct th_err *err)
 {
 	TH_CLEANUP(th_fd_close) int fd = -1;
-	const char *name;
-	enum th_code code = th_place_folder(env, p, false, &fd, &name, err);
+	const char *at;
+	enum th_code code = th_place_folder(env, p, false, &fd, &at, err);
 
 	if (code)
 		return code;
-	if (unlinkat(fd, name, 0) < 0)
+	if (unlinkat(fd, at, 0) < 0)
 		return th_fail_errno(err, errno, "remove %s", p->path);
 	return fsync(fd) < 0 ? th_fail_errno(err, errno, "flush the folder of %s", p->path) : TH_OK;
 }

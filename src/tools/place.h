@@ -21,6 +21,7 @@
 
 struct th_place {
 	char path[TH_PATH_LEN_MAX]; /* relative to the workspace, links at its end followed */
+	bool link; /* not followed: it is a link itself, and its content is where that leads */
 	/* What is there, since the last look. */
 	bool exists;
 	mode_t mode; /* of a new one: 0644 */
@@ -33,6 +34,10 @@ struct th_place {
 /* Where a path that a model named leads.  TH_EPERM, TH_EUSAGE: nowhere that it may go. */
 TH_NODISCARD enum th_code th_place_find(const struct th_tool_env *env, struct th_str asked,
 					struct th_place *ret, struct th_err *err);
+
+/* The same for who takes the name away: a link at its end is that link, wherever it leads. */
+TH_NODISCARD enum th_code th_place_find_name(const struct th_tool_env *env, struct th_str asked,
+					     struct th_place *ret, struct th_err *err);
 
 /* Looks; a missing file is fine, a folder or device is TH_EUSAGE.  `content` may be NULL; a file
  * larger than it has room for, or than TH_PLACE_SIZE_MAX, is TH_ELIMIT and not read. */
@@ -50,8 +55,8 @@ TH_NODISCARD enum th_code th_place_folder(const struct th_tool_env *env, const s
 					  bool make, int *ret_fd, const char **ret_name,
 					  struct th_err *err);
 
-/* The whole file, new or instead of the old one; missing folders are made.  *touched: it may have
- * been written although it failed. */
+/* The whole file, new or instead of the old one (of a link: new); missing folders are made.
+ * *touched: it may have been written although it failed. */
 TH_NODISCARD enum th_code th_place_write(const struct th_tool_env *env, const struct th_place *p,
 					 struct th_str content, bool *touched, struct th_err *err);
 

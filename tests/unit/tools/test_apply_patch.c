@@ -66,6 +66,47 @@ static void changes_files(void **state)
 	    has(run.noted.ptr, "{\"path\":\"new/f\",\"old_sha256\":null,\"new_sha256\":\""));
 }
 
+static bool is_link(const char *name)
+{
+	struct stat st;
+
+	return lstat(in_workspace(name), &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+/* What goes is the link, wherever it leads; what is changed is the file behind it. */
+static void a_link_goes_and_its_file_stays(void **state)
+{
+	struct stat st;
+
+	(void)state;
+	put("a", "1\n");
+	put("b", "2\n");
+	assert_int_equal(chmod(in_workspace("b"), 0755), 0);
+	assert_int_equal(symlink("a", in_workspace("link")), 0);
+	assert_int_equal(symlink("b", in_workspace("moved")), 0);
+	assert_int_equal(symlink("nothing", in_workspace("nowhere")), 0);
+	assert_int_equal(symlink("/etc/hostname", in_workspace("out")), 0);
+	patch("*** Delete File: link\n*** Delete File: nowhere\n*** Delete File: out\n"
+	      "*** Update File: moved\n*** Move to: new\n@@\n-2\n+two\n");
+	assert_string_equal(run.text.ptr,
+			    "deleted link\ndeleted nowhere\ndeleted out\nmoved moved to new");
+	assert_int_equal(run.status, TH_OUTCOME_DONE);
+	assert_false(is_link("link") || is_link("nowhere") || is_link("out") || is_link("moved"));
+	holds("a", "1\n");
+	holds("b", "2\n");
+	holds("new", "two\n");
+	assert_int_equal(stat(in_workspace("new"), &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0755);
+	tool_begin("apply_patch", "{\"patch\":\"x\"}", true);
+	tool_wait();
+	assert_int_equal(run.status, TH_OUTCOME_DONE);
+	assert_int_equal(symlink("a", in_workspace("link")), 0);
+	tool_begin("apply_patch", "{\"patch\":\"x\"}", true);
+	tool_wait();
+	assert_int_equal(run.status, TH_OUTCOME_UNKNOWN);
+	assert_true(has(run.text.ptr, "link is as it was before"));
+}
+
 /* Under a second name it is found out when its turn comes, and all is as before. */
 static void one_file_has_two_names(void **state)
 {
@@ -110,7 +151,10 @@ static void does_all_or_nothing(void **state)
 		{ "*** Update File: link\n@@\n-1\n", "a is changed twice", TH_OUTCOME_REFUSED },
 		{ "*** Delete File: dir\n", "dir is a folder", TH_OUTCOME_REFUSED },
 		{ "*** Add File: ../x\n+x\n", "workspace", TH_OUTCOME_REFUSED },
-		{ "*** Delete File: out\n", "workspace", TH_OUTCOME_REFUSED },
+		{ "*** Update File: out\n@@\n-x\n", "workspace", TH_OUTCOME_REFUSED },
+		{ "*** Update File: out\n*** Move to: m\n", "workspace", TH_OUTCOME_REFUSED },
+		{ "*** Update File: nowhere\n*** Move to: m\n", "leads to no file",
+		  TH_OUTCOME_REFUSED },
 		{ "*** Add File: /etc/thole-test\n+x\n", "workspace", TH_OUTCOME_REFUSED },
 		{ "*** Move File: b\n", "a: Invalid Line: *** Move File: b", TH_OUTCOME_FAILED },
 	};
@@ -123,6 +167,7 @@ static void does_all_or_nothing(void **state)
 	assert_int_equal(mkdir(in_workspace("dir"), 0755), 0);
 	assert_int_equal(symlink("a", in_workspace("link")), 0);
 	assert_int_equal(symlink("/etc/hostname", in_workspace("out")), 0);
+	assert_int_equal(symlink("nothing", in_workspace("nowhere")), 0);
 	for (size_t i = 0; i < TH_COUNT(bad); i++) {
 		th_buf_clear(&lines);
 		th_buf_printf(&lines, "*** Update File: a\n@@\n-1\n+one\n%s*** Add File: n\n+n\n",
@@ -148,6 +193,7 @@ static void a_failed_write_is_undone(void **state)
 	(void)state;
 	put("a", "1\n");
 	put("gone", "here\n");
+	assert_int_equal(symlink("gone", in_workspace("link")), 0);
 	put("file", "no folder\n");
 	/* Found while it is done only: a file cannot be a folder too. */
 	patch("*** Update File: a\n@@\n-1\n+one\n*** Add File: file/x\n+x\n");
@@ -163,6 +209,12 @@ static void a_failed_write_is_undone(void **state)
 	holds("a", "1\n");
 	holds("gone", "here\n");
 	assert_false(is_there("n"));
+	/* So does a link that was taken away. */
+	patch("*** Delete File: link\n*** Delete File: ./link\n");
+	assert_int_equal(run.status, TH_OUTCOME_FAILED);
+	assert_true(has(run.text.ptr, "(nothing was changed)"));
+	assert_true(is_link("link"));
+	holds("link", "here\n");
 }
 
 /* After a crash between accepted and finished. */
@@ -268,6 +320,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(changes_files, job_setup, job_teardown),
 		cmocka_unit_test_setup_teardown(does_all_or_nothing, job_setup, job_teardown),
+		cmocka_unit_test_setup_teardown(a_link_goes_and_its_file_stays, job_setup,
+						job_teardown),
 		cmocka_unit_test_setup_teardown(one_file_has_two_names, job_setup, job_teardown),
 		cmocka_unit_test_setup_teardown(a_failed_write_is_undone, job_setup, job_teardown),
 		cmocka_unit_test_setup_teardown(a_probe_decides, job_setup, job_teardown),
