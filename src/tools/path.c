@@ -12,6 +12,8 @@
 #include "base/text.h"
 #include "io/files.h"
 
+#define LINKS_MAX 16 /* that one path goes through */
+
 /* Says where a path leads, in at most 200 readable characters. */
 static enum th_code outside(const struct th_tool_env *env, struct th_str path, struct th_err *err)
 {
@@ -75,6 +77,87 @@ static enum th_code check_fd(const struct th_tool_env *env, int fd, struct th_er
 	return TH_OK;
 }
 
+/* A part of a path that is a link, and where that leads. */
+struct link {
+	size_t start, end;
+	char target[TH_PATH_LEN_MAX];
+};
+
+/* The first one; the path's last part is looked at when `last`.  False: there is none. */
+static bool find_link(const struct th_tool_env *env, const char *path, bool last, struct link *ret)
+{
+	for (size_t start = 0, end; path[start]; start = end + strspn(path + end, "/")) {
+		TH_CLEANUP(th_fd_close) int fd = -1;
+		ssize_t len;
+
+		end = start + strcspn(path + start, "/");
+		if (!path[end] && !last)
+			return false;
+		if (th_open_beneath(env->workspace_fd, th_str_n(path, end), O_PATH | O_NOFOLLOW, 0,
+				    &fd, NULL))
+			return false;
+		len = readlinkat(fd, "", ret->target, sizeof(ret->target) - 1);
+		if (len <= 0)
+			continue;
+		ret->target[len] = '\0';
+		ret->start = start;
+		ret->end = end;
+		return true;
+	}
+	return false;
+}
+
+/* The same path without links; false: it has none, too many, or one that leads outside. */
+static bool without_links(const struct th_tool_env *env, char *path, bool last)
+{
+	struct link link;
+	bool any = false;
+
+	for (int links = 0; find_link(env, path, last, &link); links++) {
+		char joined[TH_PATH_LEN_MAX];
+		struct th_str to = th_str_of(link.target);
+		int len;
+
+		if (links == LINKS_MAX)
+			return false;
+		any = true;
+		if (link.target[0] == '/' && th_tool_relative(env, to, &to, NULL))
+			return false;
+		len = snprintf(joined, sizeof(joined), "%.*s%.*s%s",
+			       link.target[0] == '/' ? 0 : (int)link.start, path,
+			       TH_FMT(to.len ? to : TH_STR(".")), path + link.end);
+		if (len <= 0 || (size_t)len >= sizeof(joined))
+			return false;
+		memcpy(path, joined, (size_t)len + 1);
+	}
+	return any;
+}
+
+/* To the kernel a link by a whole path leads out, also where it comes back in.  So it is asked once
+ * more, by the path that the links make: it decides as it did before. */
+static enum th_code open_inside(const struct th_tool_env *env, struct th_str relative, int flags,
+				mode_t mode, int *ret_fd, struct th_err *err)
+{
+	char path[TH_PATH_LEN_MAX];
+	enum th_code code;
+
+	errno = 0;
+	code = th_open_beneath(env->workspace_fd, relative, flags, mode, ret_fd, err);
+	if (code != TH_EPERM || (errno != EXDEV && errno != ELOOP))
+		return code;
+	memcpy(path, relative.ptr, relative.len);
+	path[relative.len] = '\0';
+	int saved = errno;
+	bool other = without_links(env, path, !(flags & O_NOFOLLOW));
+	errno = saved;
+	if (!other)
+		return code;
+	if (err)
+		*err = (struct th_err){};
+	errno = 0;
+	return th_open_beneath(env->workspace_fd, th_str_of(path), flags, mode, ret_fd, err);
+}
+
 enum th_code th_tool_open(const struct th_tool_env *env, struct th_str path, int flags, mode_t mode,
 			  int *ret_fd, struct th_err *err)
 {
@@ -83,8 +166,7 @@ enum th_code th_tool_open(const struct th_tool_env *env, struct th_str path, int
 	enum th_code code = th_tool_relative(env, path, &relative, err);
 	if (code)
 		return code;
-	errno = 0;
-	code = th_open_beneath(env->workspace_fd, relative, flags, mode, &fd, err);
+	code = open_inside(env, relative, flags, mode, &fd, err);
 	if (code == TH_EPERM && errno == EXDEV)
 		return outside(env, path, err);
 	if (code == TH_OK)

@@ -4,8 +4,8 @@
  * it or absolute.
  *
  * The kernel decides (openat2 RESOLVE_BENEATH); what is done here to the text
- * only makes the refusal a sentence that a model can act on.  Nothing here
- * follows a path twice.
+ * makes the refusal a sentence that a model can act on, and of a link by a whole
+ * path that stays inside one that the kernel follows.
  */
 #ifndef TH_TOOLS_PATH_H
 #define TH_TOOLS_PATH_H

@@ -492,6 +492,65 @@ static void a_link_by_a_whole_path(void **state)
 	th_buf_deinit(&back);
 }
 
+/* So does each tool that reads, through links on the way and links to links; out of it none does.
+ */
+static void whole_paths_in_links(void **state)
+{
+	static const char *const good[] = { "file", "dir/real", "chain", "round/file",
+					    "dir/../real" };
+	static const char *const bad[] = { "up", "far/secret", "dir/../../outside/secret", "loop",
+					   "many" };
+	char target[sizeof(workspace) + 64], name[32];
+
+	(void)state;
+	put("real", "here\n");
+	assert_int_equal(mkdir(in_workspace("sub"), 0755), 0);
+	put("sub/real", "here\n");
+	snprintf(target, sizeof(target), "%s/real", workspace);
+	assert_int_equal(symlink(target, in_workspace("file")), 0);
+	snprintf(target, sizeof(target), "%s/sub", workspace);
+	assert_int_equal(symlink(target, in_workspace("dir")), 0);
+	assert_int_equal(symlink("round/file", in_workspace("chain")), 0);
+	assert_int_equal(symlink(workspace, in_workspace("round")), 0);
+	snprintf(target, sizeof(target), "%s/../outside/secret", workspace);
+	assert_int_equal(symlink(target, in_workspace("up")), 0);
+	snprintf(target, sizeof(target), "%s/dir/../..", workspace);
+	assert_int_equal(symlink(target, in_workspace("far")), 0);
+	snprintf(target, sizeof(target), "%s/loop", workspace);
+	assert_int_equal(symlink(target, in_workspace("loop")), 0);
+	assert_int_equal(symlink("../real", in_workspace("many")), 0);
+	snprintf(target, sizeof(target), "%.*s/outside", (int)(strlen(workspace) - 3), workspace);
+	assert_int_equal(mkdir(target, 0755), 0);
+	snprintf(target + strlen(target), sizeof(target) - strlen(target), "/secret");
+	assert_int_equal(th_file_write(target, TH_STR("s3cr3t"), 0644, NULL), TH_OK);
+	for (size_t i = 0; i < TH_COUNT(good); i++) {
+		snprintf(target, sizeof(target), "{\"path\":\"%s\"}", good[i]);
+		if (strcmp(tool("read_file", target), "here\n") != 0)
+			fail_msg("%s: %s", good[i], run.text.ptr);
+		snprintf(target, sizeof(target), "{\"command\":\"view\",\"path\":\"%s\"}", good[i]);
+		if (!has(tool("edit", target), "1\there"))
+			fail_msg("%s: %s", good[i], run.text.ptr);
+	}
+	for (size_t i = 0; i < TH_COUNT(bad); i++) {
+		snprintf(target, sizeof(target), "{\"path\":\"%s\"}", bad[i]);
+		tool("read_file", target);
+		if (run.status != TH_OUTCOME_REFUSED || has(run.text.ptr, "s3cr3t"))
+			fail_msg("%s: %s", bad[i], run.text.ptr);
+	}
+	/* 16 links of one path are followed, and no more. */
+	for (int i = 0; i < 17; i++) {
+		snprintf(name, sizeof(name), "l%d", i);
+		if (i)
+			snprintf(target, sizeof(target), "%s/l%d", workspace, i - 1);
+		else
+			snprintf(target, sizeof(target), "%s/real", workspace);
+		assert_int_equal(symlink(target, in_workspace(name)), 0);
+	}
+	assert_string_equal(tool("read_file", "{\"path\":\"l15\"}"), "here\n");
+	tool("read_file", "{\"path\":\"l16\"}");
+	assert_int_equal(run.status, TH_OUTCOME_REFUSED);
+}
+
 /* What a worker would read for hours, most of it holes. */
 static void a_large_file_is_not_read(void **state)
 {
@@ -517,6 +576,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_link_by_a_whole_path, job_setup, job_teardown),
+		cmocka_unit_test_setup_teardown(whole_paths_in_links, job_setup, job_teardown),
 		cmocka_unit_test_setup_teardown(a_large_file_is_not_read, job_setup, job_teardown),
 		cmocka_unit_test(defaults_are_documented),
 		cmocka_unit_test_setup_teardown(reads_a_file, job_setup, job_teardown),
