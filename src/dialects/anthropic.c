@@ -47,8 +47,41 @@ static void put_computer_call(const struct th_dialect_context *c, const struct t
 	th_jw_object_end(w);
 }
 
+/* Claude's editor deletes old_str where no new_str is given; ours wants that to be said, as other
+ * models leave one out by mistake. */
+static bool deletes(enum th_native kind, const struct th_json *arguments)
+{
+	return kind == TH_NATIVE_EDITOR &&
+	       th_str_is(th_json_get_str(arguments, "command"), "str_replace") &&
+	       th_json_is_null(th_json_get(arguments, "new_str"));
+}
+
+static void put_arguments(const struct th_json *value, enum th_native kind, struct th_jw *w)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+	struct th_jw inner = th_jw(&text);
+	struct th_json_iter it;
+
+	if (th_json_parse(th_json_str(value), &doc, NULL) || !deletes(kind, th_json_root(doc))) {
+		th_jw_json(w, value);
+		return;
+	}
+	th_jw_object(&inner);
+	for (it = th_json_iter(th_json_root(doc)); th_json_next(&it);) {
+		if (th_str_is(it.key, "new_str"))
+			continue;
+		th_jw_key(&inner, it.key);
+		th_jw_json(&inner, it.val);
+	}
+	th_jw_kstr(&inner, "new_str", TH_STR(""));
+	th_jw_object_end(&inner);
+	th_jw_str(w, th_buf_str(&text));
+}
+
 /* A call by the name of one of the model's own forms, as one of our tool. */
-static void put_function(const struct th_json *item, struct th_str tool, struct th_jw *w)
+static void put_function(const struct th_json *item, struct th_str tool, enum th_native kind,
+			 struct th_jw *w)
 {
 	struct th_json_iter it = th_json_iter(item);
 
@@ -57,6 +90,8 @@ static void put_function(const struct th_json *item, struct th_str tool, struct 
 		th_jw_key(w, it.key);
 		if (th_str_is(it.key, "name"))
 			th_jw_str(w, tool);
+		else if (th_str_is(it.key, "arguments"))
+			put_arguments(it.val, kind, w);
 		else
 			th_jw_json(w, it.val);
 	}
@@ -78,12 +113,14 @@ static enum th_code decode(const struct th_dialect_context *c, struct th_str ite
 	for (it = th_json_iter(th_json_root(doc)); th_json_next(&it) && th_json_raw_next(&raw);) {
 		bool call = th_str_is(th_json_get_str(it.val, "type"), "function_call");
 		struct th_str name = th_json_get_str(it.val, "name");
-		struct th_str tool = th_own_form_tool(c->profile, c->tools, c->tool_count, name);
+		enum th_native kind;
+		struct th_str tool =
+		    th_own_form_tool(c->profile, c->tools, c->tool_count, name, &kind);
 
 		if (call && th_str_is(name, TH_COMPUTER_FUNCTION_NAME))
 			put_computer_call(c, it.val, &w);
-		else if (call && !th_str_eq(tool, name))
-			put_function(it.val, tool, &w);
+		else if (call && kind)
+			put_function(it.val, tool, kind, &w);
 		else
 			th_jw_raw(&w, raw.val);
 	}

@@ -54,13 +54,16 @@ struct th_str th_own_form_name(const struct th_profile *p, const struct th_tool_
 }
 
 struct th_str th_own_form_tool(const struct th_profile *p, const struct th_tool_spec *tools,
-			       size_t count, struct th_str name)
+			       size_t count, struct th_str name, enum th_native *ret_kind)
 {
+	*ret_kind = TH_NATIVE_NONE;
 	for (size_t i = 0; i < count; i++) {
 		const struct th_own_form *form = th_own_form_of(p, tools, count, i);
 
-		if (form && th_str_is(name, form->name))
-			return tools[i].name;
+		if (!form || !th_str_is(name, form->name))
+			continue;
+		*ret_kind = tools[i].native->kind;
+		return tools[i].name;
 	}
 	return name;
 }

@@ -23,10 +23,10 @@ const struct th_own_form *th_own_form_of(const struct th_profile *p,
 					 const struct th_tool_spec *tools, size_t count,
 					 size_t index);
 /* The name that the model knows the tool by, and the other way round; as it is where there is no
- * such form. */
+ * such form, and *ret_kind is TH_NATIVE_NONE then. */
 struct th_str th_own_form_name(const struct th_profile *p, const struct th_tool_spec *tools,
 			       size_t count, struct th_str tool);
 struct th_str th_own_form_tool(const struct th_profile *p, const struct th_tool_spec *tools,
-			       size_t count, struct th_str name);
+			       size_t count, struct th_str name, enum th_native *ret_kind);
 
 #endif

@@ -222,6 +222,63 @@ static void test_own_forms(void **state)
 #undef OWN
 }
 
+/* Claude's editor deletes where there is no new_str; a function of that name does not. */
+static void test_an_editor_that_deletes(void **state)
+{
+	static const struct th_tool_native native = { .kind = TH_NATIVE_EDITOR };
+	static const struct {
+		const char *arguments, *become; /* NULL: the same */
+	} rows[] = {
+		{ "{\"command\":\"str_replace\",\"path\":\"f\",\"old_str\":\"a\"}",
+		  "{\"command\":\"str_replace\",\"path\":\"f\",\"old_str\":\"a\",\"new_str\":"
+		  "\"\"}" },
+		{ "{\"command\":\"str_replace\",\"new_str\":null,\"old_str\":\"a\"}",
+		  "{\"command\":\"str_replace\",\"old_str\":\"a\",\"new_str\":\"\"}" },
+		{ "{\"command\": \"str_replace\", \"new_str\": \"b\"}", NULL },
+		{ "{\"command\": \"insert\", \"insert_line\": 1}", NULL },
+		{ "{\"command\": \"str_rep", NULL },
+		{ "[]", NULL },
+	};
+	struct th_tool_spec tool = { .name = TH_STR("edit"), .native = &native };
+	struct th_request_options o = options("claude-sonnet-4-5");
+	struct th_dialect_context c = { .profile = o.profile, .tools = &tool, .tool_count = 1 };
+	struct th_buf item = TH_BUF_INIT(TH_KIB), out = TH_BUF_INIT(TH_MIB);
+	struct th_buf want = TH_BUF_INIT(TH_KIB);
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(rows); i++)
+		for (int own = 0; own < 2; own++) {
+			struct th_buf *to[] = { &item, &want };
+			struct th_err err = { 0 };
+
+			tool.native = own ? &native : NULL;
+			for (size_t j = 0; j < 2; j++) {
+				const char *name =
+				    own && j == 0 ? "str_replace_based_edit_tool" : "edit";
+				const char *arguments = own && j == 1 && rows[i].become
+							    ? rows[i].become
+							    : rows[i].arguments;
+				struct th_jw w = th_jw(to[j]);
+
+				th_buf_clear(to[j]);
+				th_jw_array(&w);
+				th_jw_object(&w);
+				th_jw_kstr(&w, "type", TH_STR("function_call"));
+				th_jw_kstr(&w, "name", th_str_of(name));
+				th_jw_kstr(&w, "arguments", th_str_of(arguments));
+				th_jw_object_end(&w);
+				th_jw_array_end(&w);
+			}
+			th_buf_clear(&out);
+			assert_int_equal(
+			    o.profile->dialect->decode(&c, th_buf_str(&item), &out, &err), TH_OK);
+			assert_string_equal(out.ptr, want.ptr);
+		}
+	th_buf_deinit(&item);
+	th_buf_deinit(&want);
+	th_buf_deinit(&out);
+}
+
 /* What did not go well is said so, where that is a text. */
 static void test_an_error_is_marked(void **state)
 {
@@ -580,6 +637,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_results_have_holes_for_pictures_and_a_mark),
 		cmocka_unit_test(test_own_forms),
+		cmocka_unit_test(test_an_editor_that_deletes),
 		cmocka_unit_test(test_an_error_is_marked),
 		cmocka_unit_test(test_an_answer_goes_back_as_it_came),
 		cmocka_unit_test(test_another_wires_answer_is_told_in_its_own_words),
