@@ -301,8 +301,17 @@ static void add_end(struct th_str text, struct th_buf *out)
 		th_buf_add(out, TH_STR("\n" FUNCTION_END));
 }
 
-/* A text that ends within its call.  And
- * "<parameter=KEY=VALUE" is a slip of some models.  In the arena. */
+/* Where "<parameter=KEY=VALUE" has its second "=", a slip of some models; 0: it is none. */
+static size_t slip_of(struct th_str tag)
+{
+	size_t i = 0;
+
+	while (i < tag.len && tag.ptr[i] != '>' && tag.ptr[i] != '=' && tag.ptr[i] != '\n')
+		i++;
+	return i < tag.len && tag.ptr[i] == '=' ? i : 0;
+}
+
+/* A text that ends within its call, and slips.  In the arena. */
 static struct th_str mended(struct th_say *s, struct th_str text)
 {
 	struct th_buf out TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_ANSWER_MAX);
@@ -313,15 +322,12 @@ static struct th_str mended(struct th_say *s, struct th_str text)
 	rest = text;
 	while ((at = th_str_find(rest, TH_STR(PARAMETER))) >= 0) {
 		size_t key = (size_t)at + strlen(PARAMETER);
-		struct th_str tag = th_str_sub(rest, key, rest.len);
-		ptrdiff_t end = th_str_find_char(tag, '>'), equals = th_str_find_char(tag, '=');
-		bool slip = equals > 0 && (end < 0 || equals < end) &&
-			    th_str_find_char(th_str_sub(tag, 0, (size_t)equals), '\n') < 0;
+		size_t slip = slip_of(th_str_sub(rest, key, rest.len));
 
-		th_buf_add(&out, th_str_sub(rest, 0, slip ? key + (size_t)equals : key));
+		th_buf_add(&out, th_str_sub(rest, 0, key + slip));
 		if (slip)
 			th_buf_add_char(&out, '>');
-		rest = th_str_sub(rest, slip ? key + (size_t)equals + 1 : key, rest.len);
+		rest = th_str_sub(rest, slip ? key + slip + 1 : key, rest.len);
 	}
 	th_buf_add(&out, rest);
 	if (th_str_find(text, TH_STR(FUNCTION_END)) < 0)

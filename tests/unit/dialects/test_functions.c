@@ -77,6 +77,26 @@ static void equals(struct th_str found, const char *want)
 		fail_msg("found %.*s, want %s", TH_FMT(found), want);
 }
 
+/* Keys that never end: each is looked at once. */
+static void test_many_open_keys(void **state)
+{
+	struct th_buf text = TH_BUF_INIT(16 * TH_MIB), items = TH_BUF_INIT(32 * TH_MIB);
+	struct th_buf out = TH_BUF_INIT(TH_ANSWER_MAX);
+	struct th_err err = { 0 };
+
+	(void)state;
+	th_buf_add_cstr(&text, "<function=shell>");
+	while (text.len < 8 * TH_MIB)
+		th_buf_add_cstr(&text, "<parameter=\n");
+	put_message(th_buf_str(&text), &items);
+	assert_int_equal(th_dialect_functions.decode(&context, th_buf_str(&items), &out, &err),
+			 TH_OK);
+	assert_non_null(strstr(out.ptr, "\"error\""));
+	th_buf_deinit(&text);
+	th_buf_deinit(&items);
+	th_buf_deinit(&out);
+}
+
 static void test_calls(void **state)
 {
 	static const struct {
@@ -309,7 +329,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls),       cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_words),       cmocka_unit_test(test_there_and_back),
-		cmocka_unit_test(test_the_request),
+		cmocka_unit_test(test_the_request), cmocka_unit_test(test_many_open_keys),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
