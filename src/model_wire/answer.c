@@ -142,30 +142,40 @@ void th_answer_unfinished(struct th_answer *ret, bool broken, size_t events, str
 			       TH_STR("the stream ended before the answer did"));
 }
 
-/* What a page of HTML is about: its title, or all of it. */
-static struct th_str page_title(struct th_str body)
+/* What a document is about: the text of the first of these elements that has one, or all of it. */
+static struct th_str element_text(struct th_str body, const char *const *tags)
 {
-	static const char begin[] = "<title>";
-	ptrdiff_t at = th_str_find(body, th_str_of(begin)), end;
-	struct th_str title;
+	for (; *tags; tags++) {
+		ptrdiff_t at = th_str_find(body, th_str_of(*tags)), end;
+		struct th_str text;
 
-	if (at < 0)
-		at = th_str_find(body, TH_STR("<TITLE>"));
-	if (at < 0)
-		return body;
-	title = th_str_sub(body, (size_t)at + sizeof(begin) - 1, body.len);
-	end = th_str_find_char(title, '<');
-	title = th_str_trim(th_str_sub(title, 0, end < 0 ? 0 : (size_t)end));
-	return title.len ? title : body;
+		if (at < 0)
+			continue;
+		text = th_str_sub(body, (size_t)at + strlen(*tags), body.len);
+		end = th_str_find_char(text, '<');
+		text = th_str_trim(th_str_sub(text, 0, end < 0 ? 0 : (size_t)end));
+		if (text.len)
+			return text;
+	}
+	return body;
 }
 
-/* In short what stands there in place of an error of the API: of a proxy, or at a wrong address. */
+/* In short what stands there in place of an error of the API: of a proxy, of a cloud's storage, or
+ * at a wrong address. */
 static struct th_str foreign_error(struct th_buf *text, struct th_str body)
 {
-	if (!th_str_starts(th_str_trim(body), TH_STR("<")))
+	static const char *const titles[] = { "<title>", "<TITLE>", NULL };
+	static const char *const messages[] = { "<Message>", "<message>", NULL };
+	struct th_str start = th_str_trim(body);
+
+	if (!th_str_starts(start, TH_STR("<")))
 		return th_answer_beginning(text, "", body);
+	/* XHTML begins as any XML does. */
+	if (th_str_starts(start, TH_STR("<?xml")) && th_str_find(body, TH_STR("<html")) < 0)
+		return th_answer_beginning(text, "the server sent XML, not an answer of the API: ",
+					   element_text(body, messages));
 	return th_answer_beginning(
-	    text, "the server sent HTML, not an answer of the API: ", page_title(body));
+	    text, "the server sent HTML, not an answer of the API: ", element_text(body, titles));
 }
 
 bool th_answer_http_error(struct th_answer *ret, struct th_str *raw, bool json, int http_status,
