@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/charset.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "io/fetch.h"
 #include "io/url.h"
 #include "tools/fetch.h"
+#include "tools/page_charset.h"
 #include "wire/html_text.h"
 
 #define ACCEPT "text/html,application/xhtml+xml,text/*;q=0.9,application/json;q=0.8,*/*;q=0.5"
@@ -175,18 +175,13 @@ static bool print(struct page *p)
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_FETCHED_BODY_MAX);
 	struct th_buf shown TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_FETCHED_TEXT_MAX);
 	struct th_buf title TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_KIB);
-	enum th_charset charset = th_charset_of(th_buf_str(&p->body));
 	struct th_str all;
 
-	/* The last character may be half. */
-	if (p->cut && charset == TH_CHARSET_LATIN &&
-	    p->body.len - th_utf8_valid(th_buf_str(&p->body)) < 4)
-		charset = TH_CHARSET_UTF8;
-	if (charset == TH_CHARSET_BINARY) {
+	if (!th_page_decode(th_buf_str(&p->type), is_html(p), p->cut, th_buf_str(&p->body),
+			    &text)) {
 		th_buf_add_cstr(&p->why, "what came is no text");
 		return false;
 	}
-	th_charset_decode(charset, th_buf_str(&p->body), &text);
 	all = th_buf_str(&text);
 	if (is_html(p) && !p->raw)
 		th_html_text(all, &shown, &title);

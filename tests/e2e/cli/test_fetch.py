@@ -65,12 +65,14 @@ class Fetch(house.House):
         pages["/plain"] = ("text/plain", b"caf\xe9 \x1b[31mred\n")
         pages["/data"] = ("application/json", b'{"a": 1}')
         pages["/picture"] = ("image/png", b"\x89PNG\r\n\x1a\n")
+        pages["/nihon"] = ("text/html; charset=Shift_JIS", "<p>日本語".encode("shift_jis"))
         pages["/noise"] = ("text/plain", bytes(range(256)) * 9)
         pages["/none"] = ("none", b"nothing here")
         pages["/long"] = ("text/plain", b"".join(b"line %06d\n" % i for i in range(100000)))
         out = self.outcomes(*(fetch("http://good.example" + path, **more) for path, more in (
             ("/p", {}), ("/p", {"raw": True}), ("/plain", {}), ("/data", {}), ("/picture", {}), ("/noise", {}),
-            ("/none", {}), ("/long", {}), ("/to/good.example/p", {}))), 'history {"event": 42, "offset": 240000}')
+            ("/none", {}), ("/long", {}), ("/to/good.example/p", {}))), 'history {"event": 42, "offset": 240000}',
+            fetch("http://good.example/nihon"))
         text = [o["output"] for o in out]
         self.assertEqual(text[0], "URL: http://good.example/p\nContent-Type: text/html; charset=utf-8\nTitle: The page\n\n"
                          "# Head\n\nOne bold word & a [link](/next).\n\n- first\n- second")
@@ -86,7 +88,8 @@ class Fetch(house.House):
         self.assertGreater(out[7]["evidence"]["full_output"]["size"], 524288)
         self.assertIn("line 020000", text[9])
         self.assertIn("URL: http://good.example/p\n", text[8])
-        self.assertEqual([o["status"] for o in out], ["done"] * 4 + ["failed"] * 3 + ["done"] * 3)
+        self.assertTrue(text[10].endswith("\n\n日本語"), text[10])
+        self.assertEqual([o["status"] for o in out], ["done"] * 4 + ["failed"] * 3 + ["done"] * 4)
         self.assertTrue(all(o["origins"] == ["web"] for o in out[:9]), [o["origins"] for o in out])
         calls = [e["data"] for e in self.events("f") if e["kind"] == "call"]
         self.assertEqual({(c["class"], c["target"]) for c in calls[:9]}, {("R", "web")})
