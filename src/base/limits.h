@@ -215,6 +215,8 @@
 #define TH_OUTBOX_NAME_MAX 64     /* bytes of the name of a line that a runtime leaves */
 #define TH_OUTBOX_LINE_MAX TH_MIB /* of its text */
 #define TH_OUTBOX_LINES_MAX 2048  /* put at a time */
+/* Texts of dead runtimes, taken at a time; a line more. */
+#define TH_OUTBOX_TAKEN_MAX (24 * TH_MIB)
 #define TH_FLEET_CLAIM_MAX 256    /* sessions of the dead, taken in one transaction */
 #define TH_PRIORITY_AGE_MS 300000 /* of waiting, that raise a priority by one */
 #define TH_FLEET_TRIED_MAX 1024   /* of them, that are remembered for a while */

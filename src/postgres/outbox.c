@@ -7,6 +7,8 @@
  * is taken from a dead one has another source, until it is merged into the taker's own lines: so
  * nothing is lost when that one dies in between.  Each taking makes one up, since a runtime that
  * was found dead while its last put was under way leaves a line of the same name once more.
+ *
+ * A piece is taken at a time, and the next one when that is merged: many may be dead.
  */
 #include "base/limits.h"
 #include "postgres/postgres.h"
@@ -143,18 +145,23 @@ static enum th_code dead_find(struct th_postgres *s, struct th_pq_array *names, 
 }
 
 /* By name: a row that another one took meanwhile has its name, and is looked at again; one that it
- * has in hand is its. */
+ * has in hand is its.  As many as there is room for beside those that are not merged yet. */
 static enum th_code claim(struct th_postgres *s, struct th_pq_array *dead, struct th_err *err)
 {
 	struct th_pq_args args TH_CLEANUP(th_pq_args_deinit) = { 0 };
 
 	th_pq_arg_text(&args, th_str_of(s->owner.name));
 	th_pq_arg_array(&args, dead);
+	th_pq_arg_i64(&args, (int64_t)TH_OUTBOX_TAKEN_MAX);
 	return th_pq_add(&s->writer,
 			 "UPDATE thole.outbox t SET owner = $1, source = gen_random_uuid()::text"
-			 " FROM (SELECT owner, source, name"
-			 " FROM thole.outbox WHERE owner = ANY($2) FOR UPDATE SKIP LOCKED) d"
-			 " WHERE t.owner = d.owner AND t.source = d.source AND t.name = d.name",
+			 " FROM (SELECT owner, source, name, sum(octet_length(line)) OVER"
+			 " (ORDER BY owner, source, name) - octet_length(line) AS before"
+			 " FROM (SELECT owner, source, name, line"
+			 " FROM thole.outbox WHERE owner = ANY($2) FOR UPDATE SKIP LOCKED) l) d"
+			 " WHERE t.owner = d.owner AND t.source = d.source AND t.name = d.name"
+			 " AND d.before < $3 - (SELECT coalesce(sum(octet_length(line)), 0)"
+			 " FROM thole.outbox WHERE owner = $1 AND source <> $1)",
 			 &args, err);
 }
 

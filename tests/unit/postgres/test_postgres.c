@@ -636,6 +636,32 @@ static void outboxes(void **state)
 	th_store_close(three);
 }
 
+/* What many have left is taken in pieces, each once the one before it is merged. */
+static void large_outboxes(void **state)
+{
+	struct th_store *s = lab_open(fresh(), NULL);
+	const size_t piece = TH_OUTBOX_TAKEN_MAX / TH_MIB;
+	size_t all = 0;
+
+	(void)state;
+	sql(name, "INSERT INTO thole.outbox SELECT 'dead' || i % 3, 'dead' || i % 3, 'n' || i,"
+		  " convert_to(repeat('x', 1048576), 'UTF8') FROM generate_series(1, 60) i");
+	for (size_t want = piece; all < 60; want = TH_MIN(piece, 60 - all)) {
+		assert_int_equal(taken_by(s).count, want);
+		assert_int_equal(taken_by(s).count, want);
+		put_lines(s, "", "", true);
+		all += want;
+	}
+	assert_int_equal(all, 60);
+	assert_int_equal(taken_by(s).count, 0);
+	/* Up to the last byte of room, one more is begun. */
+	sql(name, "INSERT INTO thole.outbox SELECT 'dead', 'dead', 'n' || i,"
+		  " convert_to(repeat('x', CASE i WHEN 10 THEN 1048575 ELSE 1048576 END), 'UTF8')"
+		  " FROM generate_series(10, 40) i");
+	assert_int_equal(taken_by(s).count, piece + 1);
+	th_store_close(s);
+}
+
 /* A server that goes away is waited for, and what it had is neither lost nor written twice. */
 static void connections_cut(void **state)
 {
@@ -670,6 +696,7 @@ int main(void)
 		cmocka_unit_test(claimed_at_once),
 		cmocka_unit_test(handed_over),
 		cmocka_unit_test(outboxes),
+		cmocka_unit_test(large_outboxes),
 		cmocka_unit_test(connections_cut),
 	};
 
