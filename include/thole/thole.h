@@ -1151,10 +1151,11 @@ TH_API int thole_runtime_outbox_put_start(struct thole_runtime *rt, const char *
 					  struct thole_reading **ret, struct thole_error *err);
 
 /*
- * Takes what dead runtimes left: from now on it is this one's, and no other one gets it.  `fn` gets
- * one line, a JSON list of {"name", "text", "taken"}.  With "taken" false it is not taken, but what
- * another runtime that lives has under a name that is in the list.  What was taken comes again
- * until a put says `merged`, also to who takes it from this one.
+ * Takes what dead runtimes left, 24 MiB of texts at a time (a line more) beside what is not merged
+ * yet: from now on it is this one's, and no other one gets it.  `fn` gets one line, a JSON list of
+ * {"name", "text", "taken"}.  With "taken" false it is not taken, but what another runtime that
+ * lives has under a name that is in the list.  What was taken comes again until a put says
+ * `merged`, also to who takes it from this one.
  */
 TH_API int thole_runtime_outbox_take_start(struct thole_runtime *rt, thole_line_fn *fn,
 					   thole_done_fn *done, void *ctx,
