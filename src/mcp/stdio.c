@@ -10,6 +10,8 @@
 #include "mcp/internal.h"
 #include "tools/clip.h"
 
+#define SAID_MIN 100 /* bytes of it, and as many of a sentence for the words around it */
+
 struct stdio {
 	const char **argv, **environment;
 	const char *folder;
@@ -26,12 +28,37 @@ static struct stdio *of(const struct th_mcp_process *p)
 
 /* ---- its end -------------------------------------------------------------------------------- */
 
+/* Behind what is there: a traceback names the cause at its end, other programs at the beginning. */
+static void put_said(struct th_str said, struct th_err *ret)
+{
+	struct th_buf line = TH_BUF_INIT(8 * TH_MCP_STDERR_MAX);
+	struct th_str all, tail = TH_STR("");
+	size_t len = strlen(ret->msg), room;
+
+	if (len + 2 * SAID_MIN > sizeof(ret->msg)) {
+		th_buf_deinit(&line);
+		return;
+	}
+	room = sizeof(ret->msg) - len - SAID_MIN;
+	th_text_line(&line, said, line.max);
+	all = th_buf_str(&line);
+	if (all.len > room) {
+		tail = th_str_sub(all, all.len - room / 2, room / 2);
+		while (tail.len && ((unsigned char)tail.ptr[0] & 0xc0) == 0x80)
+			tail = th_str_sub(tail, 1, tail.len);
+		all = th_utf8_cut(all, room - room / 2);
+	}
+	snprintf(ret->msg + len, sizeof(ret->msg) - len, "; it said: %.*s%s%.*s", TH_FMT(all),
+		 tail.len ? " \u2026 " : "", TH_FMT(tail));
+	th_buf_deinit(&line);
+}
+
 /* What is known of why it ended: its last words, too. */
 static void put_why(const struct th_mcp_process *p, const struct th_child_exit *e,
 		    struct th_err *ret)
 {
 	const struct stdio *c = of(p);
-	struct th_buf said = TH_BUF_INIT(8 * TH_MCP_STDERR_MAX), line = TH_BUF_INIT(TH_ERR_MSG_MAX);
+	struct th_buf said = TH_BUF_INIT(8 * TH_MCP_STDERR_MAX);
 
 	/* One that closes its input may be on its way out: its own end says more than that. */
 	if (c->why.code && (c->why.code != TH_ECONN || e->signalled || e->not_started))
@@ -46,17 +73,9 @@ static void put_why(const struct th_mcp_process *p, const struct th_child_exit *
 		th_fail(ret, TH_EIO, "the server %.*s ended with exit status %d", TH_FMT(p->name),
 			e->code);
 	th_clip_text(&c->said, &said);
-	if (th_str_trim(th_buf_str(&said)).len) {
-		size_t len = strlen(ret->msg);
-
-		th_text_line(&line, th_str_trim(th_buf_str(&said)), TH_ERR_MSG_MAX);
-		snprintf(
-		    ret->msg + len, sizeof(ret->msg) - len, "; it said: %.*s",
-		    TH_FMT(th_utf8_cut(th_buf_str(&line),
-				       sizeof(ret->msg) - TH_MIN(len + 16, sizeof(ret->msg)))));
-	}
+	if (th_str_trim(th_buf_str(&said)).len)
+		put_said(th_str_trim(th_buf_str(&said)), ret);
 	th_buf_deinit(&said);
-	th_buf_deinit(&line);
 }
 
 static void on_exit_(void *ctx, const struct th_child_exit *e)

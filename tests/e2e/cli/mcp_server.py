@@ -206,7 +206,7 @@ class Server:
         elif name == "hang":
             pass
         elif name == "crash":
-            print("out of luck", file=sys.stderr)
+            print(m["params"]["arguments"].get("said", "out of luck"), file=sys.stderr)
             sys.exit(9)
         elif name == "grow":
             self.tools.append({"name": "late", "description": "New.", "inputSchema": {"type": "object"}})

@@ -104,6 +104,16 @@ class Client(test_kill.Killing):
         self.assertEqual(hang["status"], "failed")
         self.assertEqual(len([m for m in self.received("tools/call") if m["params"]["name"] == "crash"]), 1)
 
+    def test_last_words(self):
+        """Of a long traceback the end is told beside the beginning: there it says what is wrong."""
+        said = "Traceback (most recent call last):\n%s\nAttributeError: 'é' has no attribute 'list_prompts'" % "\n".join(
+            '  File "/x/python/lib/server.py", line %d, in ééé' % n for n in range(90))
+        (crash,) = self.ask(self.agent(), call("t_crash", said=said))
+        told = crash["output"][0]["text"]
+        self.assertIn("it said: Traceback (most recent call last):", told)
+        self.assertIn(" \u2026 ", told)
+        self.assertTrue(told.endswith("AttributeError: 'é' has no attribute 'list_prompts'."), told)
+
     def test_offers(self):
         """Resources and prompts are tools that look, where allow names them; a tool of the server cannot be taken for one."""
         agent = self.agent("--era", "modern", allow=["add", "@*"], deny=["@*_templates"])
@@ -344,7 +354,7 @@ class Http(Client):
         self.assertEqual(len(self.received("tools/call")), 1)
         self.assertEqual(len(self.received("tools/list")), 1)
 
-    test_offers = test_person = test_person_and_no_server = test_person_and_a_stop = None
+    test_offers = test_last_words = test_person = test_person_and_no_server = test_person_and_a_stop = None
     test_approval_and_lists = test_eras = test_hostile = test_no_answer = test_cannot_start = test_kill_executor = None
 
 
