@@ -57,6 +57,12 @@ static struct th_str notice(struct th_computer *c)
 		    strcmp(tab->dialog.type, "prompt") == 0 ? "; what is typed is its answer" : "");
 	else if (tab->crashed)
 		th_buf_add_cstr(&b->notice, "The page crashed.");
+	else if (b->menu.len > 0)
+		th_buf_printf(&b->notice,
+			      "The page shows the menu of a select element, which is not on the "
+			      "picture: %s. The keys Up, Down and Return choose in it, Escape "
+			      "closes it; a click does not reach it.",
+			      b->menu.ptr);
 	return th_buf_str(&b->notice);
 }
 
@@ -71,6 +77,7 @@ struct th_browser *th_browser_free(struct th_browser *b)
 	th_json_free(b->answer_doc);
 	th_json_free(b->drag_doc);
 	th_buf_deinit(&b->notice);
+	th_buf_deinit(&b->menu);
 	th_buf_deinit(&b->text);
 	th_buf_deinit(&b->out);
 	th_cdp_in_deinit(&b->in);
@@ -130,7 +137,8 @@ enum th_code th_browser_new(struct th_computer *screen, const struct th_computer
 	b->interrupt_fd = options->interrupt_fd;
 	th_arena_init(&b->arena, 64 * TH_KIB);
 	th_cdp_in_init(&b->in);
-	th_buf_init(&b->notice, 4 * TH_KIB);
+	th_buf_init(&b->notice, 4 * TH_BROWSER_MENU_MAX + 4 * TH_KIB);
+	th_buf_init(&b->menu, 4 * TH_BROWSER_MENU_MAX + 4);
 	th_buf_init(&b->text, TH_BROWSER_COMMAND_MAX);
 	th_buf_init(&b->out, TH_BROWSER_COMMAND_MAX);
 	th_buf_init(&b->shot, TH_JSON_SIZE_MAX);

@@ -15,6 +15,7 @@
  *	keys.c      keysyms as a page knows keys
  *	steps.c     steps on the structure of pages (actions/browse.h); step_*.c has each
  *	page.c      snapshots, and elements by their number
+ *	menu.c      the menu of a select element, which no picture shows
  *	marks.c     elements on the screen, with the numbers of snapshots
  *	log.c       console and network, as they were told
  *	files.c     downloads, uploads, long texts: files of the workspace
@@ -42,6 +43,7 @@
 /* A page that navigates by itself more often than this, in this time, is stopped. */
 #define TH_BROWSER_HOPS_MAX 20
 #define TH_BROWSER_HOPS_MS 10000
+#define TH_BROWSER_MENU_MAX 2000 /* characters that are told of a menu */
 
 struct th_browser_dialog {
 	bool open;
@@ -196,6 +198,10 @@ struct th_browser {
 	uint64_t call_drawn;
 	bool acted, moved; /* in this call: there was an action; the whole page is to be shown */
 	int32_t last_tab_told;
+
+	/* menu.c */
+	bool menu_due;      /* one may have been opened since the last picture */
+	struct th_buf menu; /* what it offers, as a line; empty: none is open */
 
 	struct th_buf notice;
 };
@@ -364,6 +370,11 @@ enum th_code th_browser_marks(struct th_computer *c, struct th_marks *m, int32_t
 TH_NODISCARD enum th_code th_browser_marks_on(struct th_browser *b, struct th_size screen,
 					      struct th_marks *m, struct th_rect *ret_page,
 					      struct th_err *err);
+
+/* ---- menu ---- */
+
+/* Behind a picture of the tab: fills b->menu.  What fails leaves it empty. */
+void th_browser_menu_look(struct th_browser *b, const struct th_browser_tab *tab);
 
 /* ---- input ---- */
 

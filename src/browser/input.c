@@ -556,6 +556,7 @@ enum th_code th_browser_act(struct th_computer *c, const struct th_action *actio
 	bool acts = th_action_class(action->kind) != 'R';
 
 	if (acts) {
+		b->menu_due = true;
 		th_browser_mark(b);
 		th_browser_hops_begin(b);
 	}

@@ -44,6 +44,7 @@ static enum th_code take(struct th_browser *b, struct th_err *err)
 	th_buf_clear(&b->shot);
 	if (!th_base64_decode(&b->shot, th_json_get_str(result, "data")))
 		return th_fail(err, TH_EIO, "the browser gave a picture that cannot be read");
+	th_browser_menu_look(b, tab);
 	struct th_digest digest = th_sha256_of(b->shot.ptr, b->shot.len);
 	if (b->pixels.ptr && th_digest_eq(&digest, &b->shot_digest))
 		return TH_OK;

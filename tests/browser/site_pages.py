@@ -23,6 +23,9 @@ g.onsuccess = () => s.put(n = (g.result || 0) + 1, "n"); t.oncomplete = () => h.
 addEventListener("scroll", () => did("scrolled", scrollY), {once: true});</script>""",
     "dialog": """<h1>Dialog</h1><button style="position:absolute;left:100px;top:100px;width:200px;height:40px" onclick="did('answer', confirm('Delete all files?'))">Delete</button>
 <button style="position:absolute;left:100px;top:200px;width:200px;height:40px" onclick="did('name', prompt('Your name?', 'nobody'))">Name</button>""",
+    "menu": """<h1>Menu</h1><select id=s style="position:absolute;left:100px;top:100px;width:200px;height:40px" onchange="did('chose', this.value)">
+<option>Red<option selected>Green "x" \u202e<option disabled>Grey<option>Blue</select><script>
+if (location.search) { for (let i = 0; i < 60; i++) s.add(new Option("More " + i, i)); s.selectedIndex = 40; }</script>""",
     "drag": """<h1>Drag</h1><div id=a draggable=true style="position:absolute;left:100px;top:100px;width:100px;height:60px;background:#8cf" ondragstart="event.dataTransfer.setData('text/plain', 'card')">Card</div>
 <div id=b style="position:absolute;left:400px;top:100px;width:200px;height:100px;background:#fc8" ondragover="event.preventDefault()" ondrop="event.preventDefault(); did('dropped', event.dataTransfer.getData('text/plain'))">Bin</div>""",
     "form": """<h1>Order</h1><nav><a href=plain>Plain</a> <a href=drag>Drag</a></nav>

@@ -41,6 +41,28 @@ class Pixels(house_browser.Browsed):
         self.assertIn("the page shows a dialog", str(outcomes[1]["output"]))
         self.assertEqual(self.site.done("dialog"), [["answer", False], ["name", "Ada"]])
 
+    def test_menu(self):
+        """The menu of a select element is told, as no picture shows it, and keys choose in it."""
+        outcomes = self.browse(
+            "menu",
+            [computer({"type": "click", "x": 200, "y": 120})],
+            [computer({"type": "key", "keys": ["Down"]})],
+            [computer({"type": "key", "keys": ["Return"]})],
+            say("Done."))
+        told = [" ".join(p["text"] for p in o["output"] if p["type"] == "text") for o in outcomes]
+        menu = 'the menu of a select element, which is not on the picture: "Red", "Green %s" (chosen), "Grey" (disabled), "Blue"%s. The keys'
+        self.assertIn(menu % ('\\"x\\" \ufffd', ""), told[0])
+        self.assertIn("select element", told[1])
+        self.assertNotIn("select element", told[2])
+        self.assertEqual(self.site.done("menu"), [["chose", "Blue"]])
+
+    def test_a_long_menu(self):
+        outcomes = self.browse("menu?long", [computer({"type": "click", "x": 200, "y": 120})], say("Done."))
+        told = str(outcomes[0]["output"])
+        self.assertIn('picture: (25 before) "More 21"', told)
+        self.assertIn('"More 36" (chosen)', told)
+        self.assertIn('"More 50" (9 behind). The keys', told)
+
     def test_drag(self):
         self.browse("drag", [computer({"type": "drag", "path": [{"x": 150, "y": 130}, {"x": 500, "y": 150}]})], say("Done."))
         self.assertEqual(self.site.done("drag"), [["dropped", "card"]])
