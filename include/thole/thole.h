@@ -642,10 +642,11 @@ TH_API int thole_session_resume(struct thole_session *s, struct thole_error *err
  * counts only when the session's model judges that it is reached, as with `judge` of an agent file
  * and in the place of that, or after `rounds` verdicts (1 to 100; 0: 10); in between the model is
  * told what is missing.  It lasts over pauses, failures and restarts, until it is reached, no round
- * is left, a final output comes that nobody judges (a refusal), or goal_end: what is under way then
- * goes on, and is not judged by it.  `goal` NULL: the one that was ended goes on, with the rounds
- * that it has left.  `by` may be NULL.  EPROTO: a task is under way; there is no goal to end.
- * ENOENT: there is none to go on with.
+ * is left, a final output comes that nobody judges (a refusal), the user says something else (a
+ * message, plan, items that begin a task), or goal_end: what is under way then goes on, and is not
+ * judged by it.  `goal` NULL: the one that was ended goes on, with the rounds that it has left.
+ * `by` may be NULL.  EPROTO: a task is under way; there is no goal to end. ENOENT: there is none to
+ * go on with.
  */
 enum thole_goal {
 	THOLE_GOAL_NONE,  /* there was none, or the session is not open */

@@ -83,6 +83,10 @@ static const struct th_option run_options[] = {
 	  "low normal high" },
 	{ "plan", 0, NULL, TH_OPTION_FLAG, AT(plan),
 	  "plan mode: it looks and changes nothing, until thole resume --act", NULL },
+	{ "goal", 0, NULL, TH_OPTION_FLAG, AT(goal),
+	  "TASK is a goal: a judge says when it is reached, and what is missing until then", NULL },
+	{ "rounds", 0, "N", TH_OPTION_INT, AT(rounds),
+	  "with --goal: at most N verdicts (default: 10, at most 100)", NULL },
 	RUN_SERVER,
 	TH_OPTION_MODELS(struct run_options, models),
 	RUN_OUTPUT,
@@ -97,6 +101,8 @@ static const struct th_option resume_options[] = {
 	  NULL },
 	{ "act", 0, NULL, TH_OPTION_FLAG, AT(act), "ends plan mode: the agent does what it planned",
 	  NULL },
+	{ "goal", 0, NULL, TH_OPTION_FLAG, AT(goal),
+	  "goes on with the goal that was ended before it was reached", NULL },
 	{ "message", 'm', "TEXT", TH_OPTION_TEXT, AT(note), "with --act: said to the agent", NULL },
 	RUN_SERVER,
 	TH_OPTION_MODELS(struct run_options, models),
@@ -290,6 +296,21 @@ static enum th_code read_more(struct th_str text, struct th_more *ret, struct th
 	return code ? th_prefix(err, TH_EUSAGE, "--more") : TH_OK;
 }
 
+static enum th_code check_goal(const struct run_options *o, size_t task_len, struct th_err *err)
+{
+	if (o->goal && o->plan)
+		return th_fail(err, TH_EUSAGE, "--goal and --plan exclude each other");
+	if (o->goal && o->act)
+		return th_fail(err, TH_EUSAGE, "--goal and --act exclude each other");
+	if (o->rounds >= 0 && !o->goal)
+		return th_fail(err, TH_EUSAGE, "--rounds is for a goal (--goal)");
+	if (o->rounds == 0 || o->rounds > TH_GOAL_ROUNDS_MAX)
+		return th_fail(err, TH_EUSAGE, "--rounds is 1 to %d", TH_GOAL_ROUNDS_MAX);
+	if (o->goal && task_len > TH_GOAL_MAX)
+		return th_fail(err, TH_ELIMIT, "a goal has at most %zu bytes", (size_t)TH_GOAL_MAX);
+	return TH_OK;
+}
+
 /* The server reads it again, by its own clock. */
 static enum th_code check_at(struct th_str at, struct th_err *err)
 {
@@ -319,6 +340,8 @@ static int run_there(struct run_options *o, struct th_str task)
 				     .priority = o->priority,
 				     .plan = o->plan,
 				     .act = o->act,
+				     .goal = o->goal,
+				     .rounds = TH_MAX(o->rounds, 0),
 				     .output = output_of(o),
 				     .as_terminal = o->view };
 	struct th_buf more TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(4 * TH_KIB);
@@ -353,7 +376,7 @@ static enum th_code check_here(const struct run_options *o, struct th_err *err)
 
 static int run_run(const struct th_command *self, int argc, char **argv)
 {
-	struct run_options o = { .turns = -1 };
+	struct run_options o = { .turns = -1, .rounds = -1 };
 	struct th_operands rest;
 	struct th_remote *remote TH_CLEANUP(th_remote_freep) = NULL;
 	struct th_config *config TH_CLEANUP(th_config_freep) = NULL;
@@ -376,6 +399,8 @@ static int run_run(const struct th_command *self, int argc, char **argv)
 		code = common_setup(&o, &config, &job, &err);
 	if (code == TH_OK)
 		code = read_task(&rest, &task, &err);
+	if (code == TH_OK)
+		code = check_goal(&o, task.len, &err);
 	if (code == TH_OK && remote)
 		return run_there(&o, th_buf_str(&task));
 	if (code == TH_OK)
@@ -388,6 +413,8 @@ static int run_run(const struct th_command *self, int argc, char **argv)
 	job.session_id = o.session;
 	job.message = th_buf_str(&task);
 	job.plan = o.plan;
+	job.goal = o.goal;
+	job.rounds = o.rounds > 0 ? o.rounds : TH_GOAL_ROUNDS_DEFAULT;
 	job.end_executor = !o.session.ptr;
 	return th_job_run(&job, NULL);
 }
@@ -415,6 +442,7 @@ const struct th_command th_command_run = {
 		"  thole run -m gpt-5.4 -c desktop \"open a terminal, list /etc\"\n"
 		"  thole run -a examples/desktop.yaml -s report \"write report.txt\"\n"
 		"  thole run -s report \"now translate it\"\n"
+		"  thole run --goal -m gpt-5.4 \"all tests in tests/ pass\"\n"
 		"  thole run --approve shell -m gpt-5.4 \"clean up this folder\"\n"
 		"  cat task.txt | thole run --json - > events.jsonl\n"
 		"  thole --server https://agents.example.org run -a research \"what is new?\"\n",
@@ -424,7 +452,7 @@ const struct th_command th_command_run = {
 
 static int run_resume(const struct th_command *self, int argc, char **argv)
 {
-	struct run_options o = { .turns = -1 };
+	struct run_options o = { .turns = -1, .rounds = -1 };
 	struct th_operands rest;
 	struct th_remote *remote TH_CLEANUP(th_remote_freep) = NULL;
 	struct th_config *config TH_CLEANUP(th_config_freep) = NULL;
@@ -446,6 +474,8 @@ static int run_resume(const struct th_command *self, int argc, char **argv)
 			       "-m is said with --act; %s run -s NAME TEXT says "
 			       "something to a session",
 			       th_cli_program());
+	if (code == TH_OK)
+		code = check_goal(&o, 0, &err);
 	if (code == TH_OK && o.more.ptr)
 		code = read_more(o.more, &more, &err);
 	if (code == TH_OK)
@@ -462,7 +492,8 @@ static int run_resume(const struct th_command *self, int argc, char **argv)
 		o.session = row.session_id;
 		return run_there(&o, TH_STR(""));
 	}
-	if (!o.act && (th_str_is(row.state, "finished") || th_str_is(row.state, "idle"))) {
+	if (!o.act && !o.goal &&
+	    (th_str_is(row.state, "finished") || th_str_is(row.state, "idle"))) {
 		struct th_buf log TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
 
 		th_cli_same_log(&o.common, &log);
@@ -474,6 +505,8 @@ static int run_resume(const struct th_command *self, int argc, char **argv)
 	job.session_id = row.session_id;
 	job.more = o.more.ptr ? &more : NULL;
 	job.act = o.act;
+	job.goal = o.goal;
+	job.rounds = TH_GOAL_ROUNDS_DEFAULT;
 	job.message = o.act ? o.note : TH_STR("");
 	return th_job_run(&job, NULL);
 }

@@ -12,8 +12,8 @@ struct run_options {
 	struct th_common common;
 	struct th_str agent, model, computer, session, base_url, key_file, net, approve, tools,
 	    sandbox, folder, models, more, note, at, priority;
-	int64_t turns;
-	bool json, view, quiet, plan, act;
+	int64_t turns, rounds;
+	bool json, view, quiet, plan, act, goal;
 };
 
 /* `agent` lives as long as the arena. */

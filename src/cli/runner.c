@@ -202,7 +202,7 @@ static enum th_code go(struct runner *r, struct th_err *err)
 
 	if (job->more)
 		code = th_driver_more(r->driver, r->handle, job->more, th_cli_user(), err);
-	if (code || (!job->message.len && !job->act))
+	if (code || (!job->message.len && !job->act && !job->goal))
 		return code ? code : th_runtime_go_on(r->runtime, r->handle, taken_up, err);
 	if (taken_up)
 		code = th_driver_resume(r->driver, r->handle, err);
@@ -210,6 +210,9 @@ static enum th_code go(struct runner *r, struct th_err *err)
 		return code;
 	if (job->act)
 		return th_driver_act(r->driver, r->handle, job->message, th_cli_user(), err);
+	if (job->goal)
+		return th_driver_goal(r->driver, r->handle, job->message, job->rounds,
+				      th_cli_user(), err);
 	return job->plan ? th_driver_plan(r->driver, r->handle, job->message, th_cli_user(), err)
 			 : th_driver_message(r->driver, r->handle, job->message, err);
 }

@@ -20,6 +20,8 @@ struct th_job {
 	const struct th_more *more;     /* that it is given before; NULL: nothing */
 	bool plan;                      /* the message begins a task in plan mode */
 	bool act;                       /* a person ends plan mode */
+	bool goal;      /* the message is a goal; without one: what was ended goes on */
+	int64_t rounds; /* of the goal */
 	enum th_output output;
 	bool as_terminal; /* --view: colours and streaming text into a pipe too */
 	bool no_sandbox;

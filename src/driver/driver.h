@@ -174,7 +174,8 @@ TH_NODISCARD enum th_code th_driver_act(struct th_driver *d, struct th_handle h,
  * A goal (GOAL): a task begins with it, and final outputs are judged by it, at most `rounds` times.
  * `goal` empty: the one that was ended before it was reached goes on.  TH_EPROTO: a task is under
  * way; TH_ENOENT: there is none that could go on.  The end: the run goes on and is not judged by it
- * any more; TH_EPROTO: there is no goal.
+ * any more; TH_EPROTO: there is no goal.  A message of the user's, or items with which a task
+ * begins, end it as well.
  */
 TH_NODISCARD enum th_code th_driver_goal(struct th_driver *d, struct th_handle h,
 					 struct th_str goal, int64_t rounds, struct th_str by,

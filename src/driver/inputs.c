@@ -27,6 +27,20 @@
 	       "be checked. A person ends plan mode; until then nothing that is said here does.")
 #define PLAN_ENDS TH_STR("Plan mode is over. Do what you have planned.")
 
+/* What a person says is something else than the goal that he gave. */
+static enum th_code goal_ends(struct th_live *l, struct th_str by, struct th_err *err)
+{
+	const struct th_ev_goal data = { .by = by };
+	enum th_code code;
+
+	if (!l->fold.judge || !l->fold.judge->goal.on)
+		return TH_OK;
+	code = th_live_append_event(l, TH_EV_GOAL, TH_SOURCE_USER, 0, TH_STR(""), &data, err);
+	if (!code)
+		th_live_judge_free(l); /* its verdict would be of no use */
+	return code;
+}
+
 enum th_code th_driver_message(struct th_driver *d, struct th_handle h, struct th_str text,
 			       struct th_err *err)
 {
@@ -45,7 +59,9 @@ enum th_code th_driver_message(struct th_driver *d, struct th_handle h, struct t
 		return th_fail(err, TH_ELIMIT,
 			       "%d messages wait already for the agent to read them",
 			       TH_HELD_MESSAGES_MAX);
-	code = th_live_append_message(l, TH_SOURCE_USER, 0, text, err);
+	code = goal_ends(l, TH_STR(""), err);
+	if (!code)
+		code = th_live_append_message(l, TH_SOURCE_USER, 0, text, err);
 	if (!code) {
 		th_live_skills_said(l, text);
 		th_live_pump(l);
@@ -80,6 +96,9 @@ enum th_code th_driver_items_add(struct th_driver *d, struct th_handle h, struct
 	th_json_free(doc);
 	if (code)
 		return th_prefix(err, code, "items");
+	code = begins ? goal_ends(l, TH_STR(""), err) : TH_OK;
+	if (code)
+		return code;
 	return append_and_pump(l, TH_EV_ITEMS_ADDED, &data, err);
 }
 
@@ -164,6 +183,8 @@ enum th_code th_driver_plan(struct th_driver *d, struct th_handle h, struct th_s
 			       TH_MESSAGE_MAX, text.len);
 	code = th_live_history(l, err);
 	if (!code)
+		code = goal_ends(l, by, err);
+	if (!code)
 		code = plan_mode(l, true, by, text, err);
 	if (!code)
 		code =
@@ -199,6 +220,15 @@ enum th_code th_driver_act(struct th_driver *d, struct th_handle h, struct th_st
 	return code;
 }
 
+/* Ended before it was reached; or given, and a fork has begun between it and its message. */
+static bool goal_can_go_on(const struct th_session *s)
+{
+	const struct th_session_judge *j = s->judge;
+	bool unsaid = s->state == TH_STATE_IDLE || s->state == TH_STATE_FINISHED;
+
+	return j && j->goal.text.len && !j->goal.over && (!j->goal.on || unsaid);
+}
+
 /* What goes on with a goal is told it again: it may be long ago, or not in the history any more. */
 static void goal_again(const struct th_session_judge *j, struct th_ev_goal *data,
 		       struct th_buf *text)
@@ -219,18 +249,16 @@ enum th_code th_driver_goal(struct th_driver *d, struct th_handle h, struct th_s
 	struct th_ev_goal data = { .goal = goal, .rounds = rounds, .by = by };
 	struct th_live *l = th_driver_find(d, h);
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_GOAL_MAX + TH_KIB);
-	const struct th_session_judge *j;
 	enum th_code code;
 
 	if (!l)
 		return th_fail(err, TH_ENOENT, "no such session is open");
-	j = l->fold.judge;
-	if (!goal.len && (!j || !j->goal.text.len || j->goal.on || j->goal.over))
+	if (!goal.len && !goal_can_go_on(&l->fold))
 		return th_fail(err, TH_ENOENT, "there is no goal that was ended before its time");
 	if (goal.len)
 		th_buf_add(&text, goal);
 	else
-		goal_again(j, &data, &text);
+		goal_again(l->fold.judge, &data, &text);
 	code = th_live_history(l, err);
 	if (!code)
 		code =
@@ -248,18 +276,17 @@ enum th_code th_driver_goal(struct th_driver *d, struct th_handle h, struct th_s
 enum th_code th_driver_goal_end(struct th_driver *d, struct th_handle h, struct th_str by,
 				struct th_err *err)
 {
-	const struct th_ev_goal data = { .by = by };
 	struct th_live *l = th_driver_find(d, h);
 	enum th_code code;
 
 	if (!l)
 		return th_fail(err, TH_ENOENT, "no such session is open");
-	code = th_live_append_event(l, TH_EV_GOAL, TH_SOURCE_USER, 0, TH_STR(""), &data, err);
-	if (code)
-		return code;
-	th_live_judge_free(l); /* its verdict would be of no use */
-	th_live_pump(l);
-	return TH_OK;
+	if (!l->fold.judge || !l->fold.judge->goal.on)
+		return th_fail(err, TH_EPROTO, "there is no goal");
+	code = goal_ends(l, by, err);
+	if (!code)
+		th_live_pump(l);
+	return code;
 }
 
 enum th_code th_driver_decide(struct th_driver *d, struct th_handle h, struct th_str call_id,

@@ -106,13 +106,13 @@ void th_oh_goal_stop(struct th_access *a)
 	th_oh_with_open(a, stop);
 }
 
-/* A fork may begin between a goal and what is said with it. */
-static bool is_unsaid(const struct th_hub *h)
+/* On, and its run was interrupted; in a fork its message may not be said yet. */
+static bool only_runs(const struct th_hub *h)
 {
 	int state = thole_session_state(h->session);
 
-	return thole_session_goal_state(h->session) == THOLE_GOAL_ON &&
-	       (state == THOLE_IDLE || state == THOLE_FINISHED);
+	return thole_session_goal_state(h->session) == THOLE_GOAL_ON && state != THOLE_IDLE &&
+	       state != THOLE_FINISHED;
 }
 
 /* One that a pause or a failure has interrupted was not ended: its run goes on. */
@@ -129,9 +129,7 @@ static void resume(struct th_access *a, const char *session, int status)
 	}
 	if (!th_quota_begin(a))
 		return;
-	if (is_unsaid(h))
-		code = thole_session_goal_end(h->session, a->user, &err);
-	if (!code && thole_session_goal_state(h->session) != THOLE_GOAL_ON)
+	if (!only_runs(h))
 		code = thole_session_goal(h->session, NULL, 0, a->user, &err);
 	answer(a, h, code ?: run(a, h, &err), &err);
 }

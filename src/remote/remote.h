@@ -89,6 +89,8 @@ struct th_remote_job {
 	struct th_str at;                /* when a new one begins; empty: now, and it is followed */
 	struct th_str priority;          /* of a new one; empty: normal, or what the server has */
 	bool plan, act;                  /* a task in plan mode; its end */
+	bool goal;                       /* the message is one; without: what was ended goes on */
+	int64_t rounds;                  /* of it; 0: the server's own */
 	enum th_output output;
 	bool as_terminal;
 };

@@ -29,6 +29,16 @@ static enum th_code post(struct th_follow *f, const char *what, const struct th_
 	return th_remote_call(f->remote, &q, NULL, &f->err);
 }
 
+static void add_manner(struct th_follow *f, struct th_jw *w)
+{
+	if (f->job->plan)
+		th_jw_kbool(w, "plan", true);
+	if (f->job->goal)
+		th_jw_kbool(w, "goal", true);
+	if (f->job->rounds)
+		th_jw_kint(w, "rounds", f->job->rounds);
+}
+
 /* Asked for again where the answer was lost: the key makes it once. */
 static enum th_code begin(struct th_follow *f)
 {
@@ -46,8 +56,7 @@ static enum th_code begin(struct th_follow *f)
 		th_jw_kstr(&w, "agent", f->job->agent);
 	th_jw_kstr(&w, "id", th_str_of(f->id));
 	th_jw_kstr(&w, "message", f->job->message);
-	if (f->job->plan)
-		th_jw_kbool(&w, "plan", true);
+	add_manner(f, &w);
 	if (f->job->at.len)
 		th_jw_kstr(&w, "start_at", f->job->at);
 	if (f->job->priority.len)
@@ -144,8 +153,7 @@ static enum th_code say(struct th_follow *f)
 
 	th_jw_object(&w);
 	th_jw_kstr(&w, "text", f->job->message);
-	if (f->job->plan)
-		th_jw_kbool(&w, "plan", true);
+	add_manner(f, &w);
 	th_jw_object_end(&w);
 	code = th_buf_check(&body, "the message", &f->err) ?: post(f, "/messages", &body);
 	if (!code || !f->remote->unsure)
@@ -377,7 +385,7 @@ static enum th_code resume(struct th_follow *f)
 	return post(f, "/resume", f->job->more.len ? &body : NULL);
 }
 
-/* A person ends plan mode. */
+/* A person ends plan mode, or a goal that was ended goes on. */
 static enum th_code run_act(struct th_follow *f)
 {
 	struct th_buf body TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_NOTE_MAX);
@@ -389,7 +397,8 @@ static enum th_code run_act(struct th_follow *f)
 	if (f->job->message.len)
 		th_jw_kstr(&w, "note", f->job->message);
 	th_jw_object_end(&w);
-	code = code ?: th_buf_check(&body, "the note", &f->err) ?: post(f, "/act", &body);
+	code = code ?: th_buf_check(&body, "the note", &f->err)
+	       ?: post(f, f->job->act ? "/act" : "/goal/resume", f->job->act ? &body : NULL);
 	if (code)
 		return code;
 	th_show_session(&f->show, th_str_of(f->id));
@@ -486,7 +495,7 @@ static int work(struct th_follow *f, bool exists)
 	struct past p;
 	enum th_code code;
 
-	if (f->job->act)
+	if (f->job->act || (f->job->goal && !f->job->message.len))
 		return finish(f, run_act(f));
 	if (exists && (f->job->at.len || f->job->priority.len)) {
 		(void)th_fail(&f->err, TH_EUSAGE,

@@ -24,7 +24,8 @@ th_access_fn th_api_sessions_list, th_api_sessions_create, th_api_session_get,
     th_api_waiting, th_api_session_blob, th_api_session_events, th_api_session_delete,
     th_api_session_change, th_api_usage, th_api_session_files, th_api_session_files_diff,
     th_api_session_files_get, th_api_session_screen, th_api_session_terminal;
-th_access_fn th_api_session_condense, th_api_session_act;
+th_access_fn th_api_session_condense, th_api_session_act, th_api_session_goal_end,
+    th_api_session_goal_resume;
 
 /* ---- answer.c: what a request says ---- */
 
@@ -49,6 +50,20 @@ const char *th_api_body_text(struct th_api_body *b, struct th_str s);
 bool th_session_mine(struct th_access *a, struct th_str *ret_row);
 /* And it is open here; `ready`: and not LOADING.  NULL: as false. */
 struct th_hub *th_session_mine_open(struct th_access *a, bool ready);
+
+/* ---- what begins a task: lead.c ---- */
+
+struct th_session_task {
+	const char *text; /* NULL: none */
+	bool plan, goal;
+	int64_t rounds; /* of the goal; 0: the default */
+};
+
+/* False: it was answered. */
+bool th_session_task_checked(struct th_access *a, const struct th_session_task *t);
+/* As thole_session_message and its kin. */
+TH_NODISCARD int th_session_say(struct thole_session *s, const struct th_session_task *t,
+				const char *user, struct thole_error *err);
 
 /* ---- answers ---- */
 

@@ -12,7 +12,9 @@
 // clang-format off
 #define TH_FIELDS_session_message(F) \
 	F(session_message, str, text, "text", TH_REQ | TH_NONEMPTY, "what is said") \
-	F(session_message, bool, plan, "plan", 0, "begins a task in plan mode, which changes nothing")
+	F(session_message, bool, plan, "plan", 0, "begins a task in plan mode, which changes nothing") \
+	F(session_message, bool, goal, "goal", 0, "begins a task that is over when the text is reached, as a judge says") \
+	F(session_message, int, rounds, "rounds", TH_POSITIVE, "with goal: at most so many verdicts, up to 100; default: 10")
 #define TH_FIELDS_session_resume(F) \
 	F(session_resume, raw, more, "more", 0, "beyond its limits: {turns, tokens, cost_usd, seconds}, each above 0")
 #define TH_FIELDS_session_act(F) \
@@ -55,28 +57,56 @@ TH_TABLE(session_answer, "an answer", false)
 
 /* ---- lead ---- */
 
+bool th_session_task_checked(struct th_access *a, const struct th_session_task *t)
+{
+	const char *fault = t->goal && t->plan    ? "plan and goal exclude each other"
+			    : t->goal && !t->text ? "a goal is a message"
+						  : NULL;
+
+	if (fault)
+		th_access_fault(a, 400, "invalid_value", "goal", fault);
+	else if (t->rounds && (!t->goal || t->rounds > TH_GOAL_ROUNDS_MAX))
+		th_access_fault(a, 400, "invalid_value", "rounds",
+				"rounds are those of a goal, at most 100");
+	else
+		return true;
+	return false;
+}
+
+int th_session_say(struct thole_session *s, const struct th_session_task *t, const char *user,
+		   struct thole_error *err)
+{
+	return t->goal   ? thole_session_goal(s, t->text, t->rounds, user, err)
+	       : t->plan ? thole_session_plan(s, t->text, user, err)
+			 : thole_session_message(s, t->text, err);
+}
+
 void th_api_session_message(struct th_access *a)
 {
 	struct th_session_message m;
 	struct thole_error err;
 	struct th_api_body b TH_CLEANUP(th_api_body_deinit) = {};
+	struct th_session_task task;
 	struct th_hub *h;
-	const char *text;
 
 	if (!th_api_body_read(a, &th_session_message_table, &b, &m))
 		return;
-	h = th_session_mine_open(a, m.plan);
+	task = (struct th_session_task){ .text = th_api_body_text(&b, m.text),
+					 .plan = m.plan,
+					 .goal = m.goal,
+					 .rounds = m.rounds };
+	if (!task.text) {
+		th_access_fail(a, 400, NULL, "text has a zero in it");
+		return;
+	}
+	if (!th_session_task_checked(a, &task))
+		return;
+	h = th_session_mine_open(a, m.plan || m.goal);
 	if (!h)
 		return;
 	if (!th_hub_runs(h) && !th_quota_begin(a))
 		return;
-	text = th_api_body_text(&b, m.text);
-	if (!text) {
-		th_access_fail(a, 400, NULL, "text has a zero in it");
-		return;
-	}
-	if ((m.plan ? thole_session_plan(h->session, text, a->user, &err)
-		    : thole_session_message(h->session, text, &err)) != 0) {
+	if (th_session_say(h->session, &task, a->user, &err) != 0) {
 		th_access_error(a, &err);
 		return;
 	}
@@ -137,6 +167,43 @@ void th_api_session_act(struct th_access *a)
 		th_access_error(a, &err);
 		return;
 	}
+	h->rested_ms = 0;
+	h->to_run = true;
+	th_server_kick(a->server);
+	th_access_session(a, a->args[0], 202);
+}
+
+void th_api_session_goal_end(struct th_access *a)
+{
+	struct thole_error err;
+	struct th_hub *h = th_session_mine_open(a, true);
+
+	if (!h)
+		return;
+	if (thole_session_goal_end(h->session, a->user, &err) != 0) {
+		th_access_error(a, &err);
+		return;
+	}
+	th_server_kick(a->server);
+	th_access_session(a, a->args[0], 202);
+}
+
+/* One that was ended before it was reached. */
+void th_api_session_goal_resume(struct th_access *a)
+{
+	struct thole_error err;
+	struct th_hub *h = th_session_mine_open(a, true);
+	int code;
+
+	if (!h || (!th_hub_runs(h) && !th_quota_begin(a)))
+		return;
+	code = thole_session_goal(h->session, NULL, 0, a->user, &err);
+	if (code == THOLE_ENOENT)
+		th_access_fail(a, 409, NULL, "%s", err.text);
+	else if (code)
+		th_access_error(a, &err);
+	if (code)
+		return;
 	h->rested_ms = 0;
 	h->to_run = true;
 	th_server_kick(a->server);

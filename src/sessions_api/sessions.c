@@ -14,6 +14,8 @@
 	F(session_create, str, agent, "agent", TH_NONEMPTY, "name of an agent; default: default")  \
 	F(session_create, str, message, "message", TH_NONEMPTY, "what begins the task; without, it waits for one") \
 	F(session_create, bool, plan, "plan", 0, "with message: in plan mode, which changes nothing") \
+	F(session_create, bool, goal, "goal", 0, "the message is a goal: the task is over when it is reached, as a judge says") \
+	F(session_create, int, rounds, "rounds", TH_POSITIVE, "with goal: at most so many verdicts, up to 100; default: 10") \
 	F(session_create, raw, start_at, "start_at", 0, "with message: when the task begins, a time such as \"2026-11-27T08:30:00Z\" or a number of seconds from now on; until then it is scheduled") \
 	F(session_create, str, priority, "priority", TH_NONEMPTY, "low, normal (the default) or high: which of the sessions that wait for a node goes on first, and which comes to a full one") \
 	F(session_create, str, id, "id", TH_NONEMPTY, "its name, without blanks, @ and / and with no dash first; default: a new UUID")             \
@@ -235,10 +237,15 @@ void th_api_sessions_create(struct th_access *a)
 	char id[TH_SESSION_ID_MAX + 1];
 	struct thole_error err;
 	struct th_api_body b TH_CLEANUP(th_api_body_deinit) = {};
+	struct th_session_task task;
 	int code = 0;
 
 	if (!th_api_body_read(a, &th_session_create_table, &b, &c))
 		return;
+	task = (struct th_session_task){ .text = th_api_body_text(&b, c.message),
+					 .plan = c.plan,
+					 .goal = c.goal,
+					 .rounds = c.rounds };
 	from = checked(a, &c, &b, key);
 	if (!from)
 		return;
@@ -258,16 +265,13 @@ void th_api_sessions_create(struct th_access *a)
 				"what begins later is a message");
 		return;
 	}
-	if (!th_quota_priority(a, c.priority))
+	if (!th_session_task_checked(a, &task) || !th_quota_priority(a, c.priority))
 		return;
 	if (!th_quota_begin(a) || (c.start_at.len && !may_wait(a)))
 		return;
 	code = begin(a, id, from, &c, &b, &session, &err);
 	if (!code && c.message.len) {
-		const char *text = th_api_body_text(&b, c.message) ?: "";
-
-		code = c.plan ? thole_session_plan(session, text, a->user, &err)
-			      : thole_session_message(session, text, &err);
+		code = th_session_say(session, &task, a->user, &err);
 		if (code)
 			thole_session_free(session);
 	}

@@ -83,10 +83,12 @@ class Agents(house.House):
         self.assertEqual(sorted(p.name for p in self.work.iterdir()), ["new"])
 
     def test_thorough(self):
-        self.rules({"if": {"tail": "notes.txt has three lines"}, "parts": [{"text": '{"score": 1, "complete": true, "missing": []}'}]},
+        done = [{"text": '{"score": 1, "complete": true, "missing": []}'}]
+        judge = {"tail": "Judge now whether the task is done"}
+        self.rules({"if": {"tail": "notes.txt has three lines"}, "parts": done}, {"if": [judge, {"tail": "notes.txt has five lines"}], "parts": done},
                    {"parts": [{"text": "Written."}]})
-        self.page("thorough", 0)
-        self.assertEqual(self.kinds("three").count("verdict"), 1)
+        self.page("thorough", 0, 0)
+        self.assertEqual([k for k in self.kinds("three") if k in ("goal", "verdict")], ["verdict", "goal", "verdict"])
 
     def test_boss(self):
         (self.work / "notes.txt").write_text("milk\n")

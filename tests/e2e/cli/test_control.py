@@ -198,6 +198,46 @@ class Judge(Control):
         self.assertEqual(self.of("n", "error")[-1]["class"], "judge")
 
 
+class Goal(Control):
+    verdict = Judge.verdict
+
+    def goals(self, name):
+        return [(g.get("goal"), g.get("rounds")) for g in self.of(name, "goal")]
+
+    def test_until_it_is_reached(self):
+        self.rules({"if": [self.verdict(0, True)["if"], {"turns": {"max": 1}}], "parts": self.verdict(0.2, False, "the sum")["parts"]},
+                   self.verdict(0.9, True), {"parts": says("Here.")})
+        self.good("run", "--goal", "--rounds", "3", "-a", self.agent(), "-s", "n", "the sum is right")
+        self.assertEqual((self.goals("n"), [v["complete"] for v in self.of("n", "verdict")]), ([("the sum is right", 3)], [False, True]))
+        # It is over; the next task is judged by nobody.
+        self.good("run", "-s", "n", "again")
+        self.assertEqual((len(self.of("n", "goal")), len(self.of("n", "verdict"))), (1, 2))
+        self.bad(1, "there is no goal that was ended", "resume", "n", "--goal")
+
+    def test_a_message_ends_it(self):
+        """At a limit the goal waits; what is said then is something else, and is judged by nobody."""
+        self.rules({"if": {"tail": "something else"}, "parts": says("Else.")}, self.verdict(0.9, True),
+                   {"if": {"tail": "Go on towards the goal"}, "parts": says("Reached.")}, {"parts": call("shell", command="true")})
+        self.good("run", "--goal", "-a", self.agent("limits: {turns: 2}\n"), "-s", "n", "the sum is right", code=4)
+        self.assertIn("Else.", self.good("run", "-s", "n", "something else").out)
+        self.assertEqual((self.goals("n"), self.of("n", "verdict")), ([("the sum is right", 10), (None, None)], []))
+        # A person takes it up again.
+        self.assertIn("Reached.", self.good("resume", "n", "--goal").out)
+        self.assertEqual(self.goals("n")[2:], [("the sum is right", 10)])
+        self.assertEqual(len(self.of("n", "verdict")), 1)
+        # So does plan mode.
+        self.good("run", "--goal", "-s", "n", "a second one", code=4)
+        self.good("run", "--plan", "-s", "n", "anything", code=4)
+        self.assertEqual(self.goals("n")[3:], [("a second one", 10), (None, None)])
+
+    def test_what_is_wrong(self):
+        self.rules({"parts": says("Hello.")})
+        for words, options in (("--rounds is for a goal", ["--rounds", "2"]), ("--rounds is 1 to 100", ["--goal", "--rounds", "0"]),
+                               ("--rounds is 1 to 100", ["--goal", "--rounds", "101"]), ("exclude each other", ["--goal", "--plan"])):
+            self.bad(2, words, "run", "-a", self.agent(), "-s", "n", *options, "x")
+        self.assertEqual(self.asked(), 0)
+
+
 class Server(serving.Served):
     """The same over HTTP, and at a server by the command line."""
 
@@ -226,7 +266,7 @@ class Server(serving.Served):
                                                        env=dict(self.env, THOLE_TOKEN=serving.TOKENS["alice"])).out.splitlines()]
 
     def test_more(self):
-        self.begin("limits: {turns: 1}\n", [{"if": {"turns": {"max": 1}}, "parts": call("shell", command="true")}, {"parts": says("Done.")}])
+        self.begin("limits: {turns: 2}\n", [{"if": {"turns": {"max": 1}}, "parts": call("shell", command="true")}, {"parts": says("Done.")}])
         self.good_call("POST", "/api/sessions", {"agent": "tester", "id": "n", "message": "go"}, status=201)
         self.assertEqual(self.rest("n"), "limit")
         self.posted("n", "resume", {"more": {"cost_usd": 1}}, status=400)
@@ -251,6 +291,38 @@ class Server(serving.Served):
         self.assertEqual([p.read_text() for p in self.work.glob("*/n/made")] or [p.read_text() for p in self.work.glob("**/made")], ["made\n"])
         self.posted("n", "act", {}, status=409)
         self.assertEqual([e["data"]["by"] for e in self.events_of("n") if e["kind"] == "plan"], ["alice", "alice"])
+
+    def test_goal(self):
+        """Of a new session and of one that rests; its end and its resume; a message ends it."""
+        done = {"if": {"tail": "Judge now whether the task is done"}, "parts": says('{"score": 1, "complete": true, "missing": []}')}
+        self.begin("limits: {turns: 2}\n", [{"if": {"tail": "something else"}, "parts": says("Else.")}, done,
+                                            {"if": {"tail": "Go on towards"}, "parts": says("Reached.")}, {"parts": call("shell", command="true")}])
+
+        def goals():
+            return [(e["data"].get("goal"), e["data"].get("by")) for e in self.events_of("n") if e["kind"] == "goal"]
+
+        for wrong in ({"message": "x", "goal": True, "plan": True}, {"message": "x", "rounds": 2}, {"message": "x", "goal": True, "rounds": 101}, {"goal": True}):
+            self.good_call("POST", "/api/sessions", dict(wrong, agent="tester", id="n"), status=400)
+        self.good_call("POST", "/api/sessions", {"agent": "tester", "id": "n", "message": "it is made", "goal": True, "rounds": 2}, status=201)
+        self.wait_for(lambda: self.rest("n") == "limit")
+        self.posted("n", "goal/resume", {}, status=409)
+        self.posted("n", "goal/end", {})
+        self.posted("n", "goal/end", {}, status=409)
+        self.posted("n", "goal/resume", {})
+        self.wait_for(lambda: self.rest("n") == "finished")
+        self.assertEqual(goals(), [("it is made", "alice"), (None, "alice"), ("it is made", "alice")])
+        self.posted("n", "goal/resume", {}, status=409)
+        self.posted("n", "messages", {"text": "a second", "goal": True})
+        self.wait_for(lambda: self.rest("n") == "limit")
+        self.posted("n", "messages", {"text": "something else"})
+        self.wait_for(lambda: self.rest("n") == "finished")
+        self.assertEqual(goals()[3:], [("a second", "alice"), (None, None)])
+        self.env["THOLE_TOKEN"] = serving.TOKENS["alice"]
+        there = "--server", "http://127.0.0.1:%d" % self.port
+        self.assertIn("Reached.", self.good(*there, "resume", "n", "--goal").out)
+        self.good(*there, "run", "--goal", "--rounds", "4", "-s", "n", "a third", code=4)
+        self.assertEqual(goals()[5:], [("a second", "alice"), ("a third", "alice")])
+        self.assertEqual(self.kinds_of("n").count("verdict"), 2)
 
 
 if __name__ == "__main__":
