@@ -200,6 +200,8 @@ enum th_code th_openhands_check(enum th_openhands v, const struct th_json *event
 			       kind->class);
 	if (!code && v == TH_OPENHANDS_V1 && th_str_is(th_json_get_str(event, "id"), "__root__"))
 		code = th_fail(err, TH_EPROTO, "%s: its id is the word for the root", kind->class);
+	if (!code && v == TH_OPENHANDS_V1)
+		code = th_openhands_v1_types(kind->class, event, err);
 	return code;
 }
 

@@ -51,6 +51,11 @@ const struct th_openhands_kind *th_openhands_kind(enum th_openhands v, const str
 TH_NODISCARD enum th_code th_openhands_check(enum th_openhands v, const struct th_json *event,
 					     struct th_err *err);
 
+/* Whether the members of a V1 event that are there have the types of its class (openhands_types.c);
+ * TH_EPROTO names one that has not. */
+TH_NODISCARD enum th_code th_openhands_v1_types(const char *kind, const struct th_json *event,
+						struct th_err *err);
+
 /* The event as OpenHands writes it today: old names of members are the new ones, defaults are
  * filled in.  TH_EPROTO as th_openhands_check. */
 TH_NODISCARD enum th_code th_openhands_print(enum th_openhands v, const struct th_json *event,

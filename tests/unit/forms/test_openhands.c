@@ -111,6 +111,89 @@ static void what_they_refuse_is_said(void **state)
 	is_refused(TH_OPENHANDS_V1, "[]", "no event");
 }
 
+/* A V1 event of that kind, with these members beside those that it must have. */
+static void v1_event(struct th_buf *out, const char *kind, const char *members)
+{
+	th_buf_printf(out, "{\"kind\":\"%s\",%s}", kind, members);
+}
+
+#define TOOL "\"tool_name\":\"bash\",\"tool_call_id\":\"c\""
+#define CALL                                                                                   \
+	TOOL ",\"thought\":[],\"llm_response_id\":\"r\",\"tool_call\":{\"id\":\"c\",\"name\":" \
+	     "\"bash\","                                                                       \
+	     "\"arguments\":\"{}\",\"origin\":\"completion\"}"
+#define HOOK "\"hook_event_type\":\"Stop\",\"hook_command\":\"x\","
+#define SAID "\"source\":\"user\",\"llm_message\":"
+
+/* As the classes of openhands-sdk 1.58.2 say: what each of them takes or refuses was asked of them.
+ */
+static void members_have_their_types(void **state)
+{
+	static const struct {
+		const char *kind, *members, *why; /* NULL: it is taken */
+	} cases[] = {
+		{ "PauseEvent", "\"id\":1", "PauseEvent: id is not of the type text" },
+		{ "PauseEvent", "\"timestamp\":null", "timestamp" },
+		{ "PauseEvent", "\"parent_id\":null", NULL },
+		{ "ActionEvent", CALL, NULL },
+		{ "ActionEvent", CALL ",\"summary\":null", NULL },
+		{ "ActionEvent", CALL ",\"summary\":[]", "summary" },
+		{ "ActionEvent", CALL ",\"security_risk\":\"high\"", "security_risk" },
+		{ "ActionEvent", CALL ",\"security_risk\":null", "security_risk" },
+		{ "ActionEvent",
+		  CALL ",\"thinking_blocks\":[{\"thinking\":\"a\"},{\"data\":\"b\"}]", NULL },
+		{ "ActionEvent", CALL ",\"thinking_blocks\":[{\"thought\":\"a\"}]", "thinking" },
+		{ "ActionEvent", CALL ",\"critic_result\":{\"score\":\"0.5\",\"message\":null}",
+		  NULL },
+		{ "ActionEvent", CALL ",\"critic_result\":{\"score\":1.5,\"message\":null}",
+		  "score" },
+		{ "ActionEvent", TOOL ",\"thought\":[],\"llm_response_id\":\"r\",\"tool_call\":{}",
+		  "id" },
+		{ "ActionEvent",
+		  TOOL ",\"thought\":\"a\",\"llm_response_id\":\"r\",\"tool_call\":{}", "thought" },
+		{ "MessageEvent", SAID "{\"role\":\"user\",\"content\":\"hello\"}", NULL },
+		{ "MessageEvent", SAID "{\"role\":\"user\",\"content\":null,\"more\":1}", NULL },
+		{ "MessageEvent",
+		  SAID "{\"role\":\"user\",\"content\":[{\"text\":\"a\"},{\"image_urls\":[]}]}",
+		  NULL },
+		{ "MessageEvent",
+		  SAID "{\"role\":\"user\",\"content\":[{\"text\":\"a\",\"more\":1}]}",
+		  "image_urls" },
+		{ "MessageEvent", SAID "{\"role\":\"chef\"}", "role" },
+		{ "MessageEvent", SAID "[]", "llm_message" },
+		{ "HookExecutionEvent", HOOK "\"success\":\"yes\",\"exit_code\":\"2\"", NULL },
+		{ "HookExecutionEvent", HOOK "\"success\":2,\"exit_code\":0", "success" },
+		{ "HookExecutionEvent", HOOK "\"success\":true,\"exit_code\":0.5", "exit_code" },
+		{ "TokenEvent",
+		  "\"source\":\"agent\",\"prompt_token_ids\":[1,2.0],\"response_token_ids\":[]",
+		  NULL },
+		{ "TokenEvent",
+		  "\"source\":\"agent\",\"prompt_token_ids\":[1,null],\"response_token_ids\":[]",
+		  "prompt_token_ids" },
+		{ "ConversationErrorEvent",
+		  "\"source\":\"agent\",\"code\":\"a\",\"detail\":\"b\",\"classification\":{"
+		  "\"kind\":\"auth\","
+		  "\"retryable\":false,\"more\":1}",
+		  "classification" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct th_buf event = TH_BUF_INIT(TH_KIB);
+		struct th_json_doc *doc;
+		struct th_err err = {};
+
+		v1_event(&event, cases[i].kind, cases[i].members);
+		doc = parse(event.ptr);
+		if (cases[i].why)
+			is_refused(TH_OPENHANDS_V1, event.ptr, cases[i].why);
+		else if (th_openhands_check(TH_OPENHANDS_V1, th_json_root(doc), &err))
+			fail_msg("%s: %s", event.ptr, err.msg);
+		th_json_free(doc);
+		th_buf_deinit(&event);
+	}
+}
+
 static void python_is_read_and_never_run(void **state)
 {
 	static const char *const bad[] = { "{'a': f()}", "{'a': 1", "{1: 2}", "'a", "{'a' 1}", "" };
@@ -246,6 +329,7 @@ int main(void)
 		cmocka_unit_test(old_names_are_new_ones),
 		cmocka_unit_test(what_python_writes_is_mended),
 		cmocka_unit_test(what_they_refuse_is_said),
+		cmocka_unit_test(members_have_their_types),
 		cmocka_unit_test(python_is_read_and_never_run),
 		cmocka_unit_test(a_log_holds_what_fits),
 		cmocka_unit_test(a_view_is_what_the_model_saw),
