@@ -46,6 +46,7 @@ struct th_hook_program {
 	struct th_str command; /* for sh, or the policy */
 	int64_t timeout_s;
 	bool async; /* nobody waits for it */
+	bool fails; /* where it fails, that stands for a no */
 };
 
 /*

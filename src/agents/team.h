@@ -90,7 +90,6 @@ struct th_team {
 	struct th_nest_markers markers;
 	const struct th_hook_program *programs; /* of the first agent's hooks, all of them */
 	size_t program_count;
-	bool hooks_fail; /* one that fails stands for a no */
 };
 
 /* One agent that does nothing of all this.  Its name is empty: the session knows it. */

@@ -87,6 +87,8 @@ static enum th_code read_programs(struct th_team_resolver *r, const struct th_js
 				  struct th_hook_program **ret, size_t *count)
 {
 	const struct th_json *hooks = th_json_get(definition, "hooks");
+	const struct th_json *first = th_json_get(r->definition, "hooks");
+	const struct th_json *fail = th_json_get(hooks, "fail") ?: th_json_get(first, "fail");
 	enum th_code code = TH_OK;
 
 	*ret = NULL;
@@ -101,18 +103,18 @@ static enum th_code read_programs(struct th_team_resolver *r, const struct th_js
 		code = th_hooks_read(event, th_json_get(hooks, th_hook_event_name(event)), r->a,
 				     *ret, count, TH_GUARDRAILS_MAX, r->err);
 	}
+	for (size_t i = 0; i < *count; i++)
+		(*ret)[i].fails = th_json_bool(fail, false);
 	return th_prefix(r->err, code, "hooks");
 }
 
 /* Of the first agent's `hooks`: asked about all. */
 enum th_code th_team_resolve_programs(struct th_team_resolver *r, struct th_team *team)
 {
-	const struct th_json *hooks = th_json_get(r->definition, "hooks");
 	struct th_hook_program *list;
 	enum th_code code = read_programs(r, r->definition, &list, &team->program_count);
 
 	team->programs = list;
-	team->hooks_fail = th_json_bool(th_json_get(hooks, "fail"), false);
 	return code;
 }
 

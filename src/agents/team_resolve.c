@@ -354,10 +354,6 @@ static enum th_code resolve_member(struct th_team_resolver *r, size_t index)
 		code = th_fail(r->err, TH_EUSAGE,
 			       "only `hooks` may have programs: those of the first agent are asked "
 			       "about every agent of the team, those of another about itself");
-	if (!code && index > 0 && th_team_has_programs(d) &&
-	    th_json_bool(th_json_get(th_json_get(d, "hooks"), "fail"), false))
-		code = th_fail(r->err, TH_EUSAGE,
-			       "hooks.fail of the first agent holds for the whole team");
 	if (!code && index > 0 && agent->run_hooks)
 		code = th_fail(r->err, TH_EUSAGE, "only the first agent may have run_hooks");
 	if (!code && index > 0 && agent->stuck)

@@ -101,7 +101,7 @@ void th_program_note(struct th_live *l, struct th_program *p)
 	if (v.failed) {
 		d.failed = v.reason;
 		/* What was waited for, and is not any more, ends nothing else. */
-		d.fails = l->fold.team->hooks_fail && (p->hook->async || !p->waited);
+		d.fails = p->hook->fails && (p->hook->async || !p->waited);
 	}
 	th_live_write_event(l, TH_EV_CODE, TH_SOURCE_ENVIRONMENT, p->seq, TH_STR(""), &d);
 }
@@ -128,7 +128,7 @@ static void judge_call(struct th_live *l, const struct th_program *p, struct th_
 		v->refused = true;
 		v->reason = th_arena_str(a, th_buf_str(&why));
 	}
-	if (!v->refused && !(v->failed && l->fold.team->hooks_fail))
+	if (!v->refused && !(v->failed && p->hook->fails))
 		return;
 	th_buf_printf(arguments, "Not done: the hook %.*s %s: %.*s. Nothing was executed.",
 		      TH_FMT(p->hook->name), v->failed ? "failed" : "refused it",
@@ -140,7 +140,7 @@ static void judge_other(struct th_live *l, const struct th_program *p,
 			const struct th_hook_verdict *v, struct th_ev_guardrail *d,
 			struct th_buf *text)
 {
-	if (v->failed && l->fold.team->hooks_fail) {
+	if (v->failed && p->hook->fails) {
 		d->tripped = true;
 		d->message = v->reason;
 	} else if (v->refused && p->hook->event == TH_HOOK_ON_USER_PROMPT_SUBMIT) {

@@ -159,6 +159,20 @@ class Hooks(house.House):
         self.hooks(more='{"fail": true}', stop=["exit 1"])
         self.run_rules(code=1, name="end")
 
+    def test_each_agent_says_what_a_failure_of_its_hooks_means(self):
+        """By its own `fail`; without, as the first agent says."""
+        broken = {"pre_tool_use": [{"hooks": [{"command": "exit 3"}]}]}
+        for i, (first, second, made) in enumerate(((None, None, True), (None, True, False), (True, None, False), (True, False, True))):
+            own = broken if second is None else dict(broken, fail=second)
+            hooks = {"stop": [{"hooks": [{"command": "true"}]}]}
+            agent = {"workspace": str(self.work), "tools": ["none"], "handoffs": ["second"], "hooks": hooks if first is None else dict(hooks, fail=first),
+                     "agents": {"second": {"tools": ["shell"], "hooks": own}}}
+            (self.folder / "agent.yaml").write_text(json.dumps(agent))
+            (self.work / "made.txt").unlink(missing_ok=True)
+            self.run_rules({"if": {"turns": {"equals": 0}}, "parts": [{"function_call": {"name": "transfer_to_second", "arguments": {}}}]},
+                           {"if": {"turns": {"equals": 1}}, "parts": [SHELL]}, name="n%d" % i)
+            self.assertEqual((self.work / "made.txt").exists(), made, (first, second))
+
     def test_nobody_waits_for_an_async_hook(self):
         os.mkfifo(self.work / "gate", 0o666)
         (self.work / "gate").chmod(0o666)
