@@ -20,6 +20,10 @@ static const struct th_field subagents_fields[] = {
 	{ "trusted", AT(trusted), TH_FIELD_strs, 0,
 	  "whose files may have hooks and MCP servers: folders, user, repository; default: none",
 	  NULL, NULL, false, 0 },
+	{ "servers", AT(servers), TH_FIELD_strs, 0,
+	  "where MCP servers of these files may be that are addresses: https://HOST, with :PORT or "
+	  "without; default: nowhere",
+	  NULL, NULL, false, 0 },
 	{ "without", AT(without), TH_FIELD_strs, 0, "names of agents that are left out", NULL, NULL,
 	  false, 0 },
 };

@@ -12,6 +12,7 @@ struct th_agent_subagents {
 	bool repository, user, background;
 	struct th_strs folders, without;
 	struct th_strs trusted; /* whose files may start programs: th_trusts */
+	struct th_strs servers; /* origins at which the servers of these files may be */
 };
 
 extern const struct th_table th_agent_subagents_table;

@@ -17,6 +17,7 @@
 #include "io/files.h"
 #include "rules/risk.h"
 #include "tools/tool.h"
+#include "wire/authority.h"
 
 #define TASK "task"
 #define TASK_TURNS 500 /* as OpenHands', where the file has no number of its own */
@@ -225,7 +226,8 @@ static enum th_code put_servers(const struct loading *x, const struct th_json *v
 	th_jw_array(w);
 	for (size_t i = 0; i < TH_COUNT(names) && !code; i++)
 		if (th_json_says(th_json_get(v, names[i])))
-			code = th_mcp_json_put(th_json_get(v, names[i]), x->agent, w, err);
+			code = th_mcp_json_put(th_json_get(v, names[i]), x->agent, &x->how->servers,
+					       w, err);
 	th_jw_array_end(w);
 	return code;
 }
@@ -464,6 +466,17 @@ static enum th_code add_members(struct loading *x, struct th_err *err)
 	return x->agent->agents.ptr ? TH_OK : th_fail(err, TH_ELIMIT, "the agents are too large");
 }
 
+static enum th_code check_servers(const struct th_strs *servers, struct th_err *err)
+{
+	for (size_t i = 0; i < servers->count; i++)
+		if (!th_authority_origin_ok(servers->list[i]))
+			return th_fail(err, TH_EUSAGE,
+				       "servers[%zu] is not of the form https://HOST or "
+				       "https://HOST:PORT, in small letters",
+				       i);
+	return TH_OK;
+}
+
 enum th_code th_subagents_load(struct th_agent *agent, struct th_arena *a, struct th_err *err)
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
@@ -472,7 +485,7 @@ enum th_code th_subagents_load(struct th_agent *agent, struct th_arena *a, struc
 
 	if (!agent->subagents)
 		return TH_OK;
-	code = th_trusted_check(&x.how->trusted, err);
+	code = th_trusted_check(&x.how->trusted, err) ?: check_servers(&x.how->servers, err);
 	if (code)
 		return th_prefix(err, code, "subagents");
 	th_buf_init(&x.members, TH_SKILLS_SAID_MAX);

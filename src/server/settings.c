@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "wire/authority.h"
 
 #define STRANGERS 100 /* a second, of one address */
 
@@ -74,24 +75,13 @@ static enum th_code check_secret_servers(const struct th_settings *s, struct th_
 	if (list->count > TH_SERVE_SECRET_SERVERS_MAX)
 		return th_fail(err, TH_ELIMIT, "secret_servers: at most %d",
 			       TH_SERVE_SECRET_SERVERS_MAX);
-	for (size_t i = 0; i < list->count; i++) {
-		struct th_str rest = list->list[i];
-		bool good = th_str_starts(rest, TH_STR("https://")) ||
-			    th_str_starts(rest, TH_STR("http://"));
-
-		rest = th_str_sub(rest, th_str_starts(rest, TH_STR("https://")) ? 8 : 7, rest.len);
-		good = good && rest.len;
-		for (size_t j = 0; good && j < rest.len; j++)
-			good = (rest.ptr[j] >= '0' && rest.ptr[j] <= '9') ||
-			       (rest.ptr[j] >= 'a' && rest.ptr[j] <= 'z') ||
-			       (rest.ptr[j] && strchr(".-:[]", rest.ptr[j]));
-		if (!good)
+	for (size_t i = 0; i < list->count; i++)
+		if (!th_authority_origin_ok(list->list[i]))
 			return th_fail(err, TH_EUSAGE,
 				       "secret_servers[%zu]: \"%.*s\" is not of the form "
 				       "https://HOST or https://HOST:PORT, in small letters",
 				       i, (int)TH_MIN(list->list[i].len, (size_t)100),
 				       list->list[i].ptr);
-	}
 	return TH_OK;
 }
 
@@ -99,14 +89,9 @@ bool th_settings_secret_server(const struct th_settings *s, struct th_str url)
 {
 	const struct th_strs *list = &s->s.secret_servers;
 
-	for (size_t i = 0; i < list->count; i++) {
-		size_t len = list->list[i].len;
-
-		/* What follows ends the host and the port, however an address is read. */
-		if (th_str_istarts(url, list->list[i]) &&
-		    (url.len == len || url.ptr[len] == '/' || url.ptr[len] == '?'))
+	for (size_t i = 0; i < list->count; i++)
+		if (th_authority_url_of(url, list->list[i]))
 			return true;
-	}
 	return false;
 }
 

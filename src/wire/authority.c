@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/authority.h"
 
+#include <string.h>
+
 #define PORT_LEN_MAX 5
 
 struct th_str th_authority_host(struct th_str authority)
@@ -48,4 +50,26 @@ bool th_authority_is_origin(struct th_str origin, struct th_str host, bool secur
 
 	return host.len > 0 && th_str_istarts(origin, scheme) &&
 	       th_str_ieq(th_str_sub(origin, scheme.len, origin.len), host);
+}
+
+bool th_authority_origin_ok(struct th_str origin)
+{
+	size_t scheme = th_str_starts(origin, TH_STR("https://"))  ? 8
+			: th_str_starts(origin, TH_STR("http://")) ? 7
+								   : 0;
+	struct th_str rest = th_str_sub(origin, scheme, origin.len);
+	bool good = scheme && rest.len;
+
+	for (size_t i = 0; good && i < rest.len; i++)
+		good = (rest.ptr[i] >= '0' && rest.ptr[i] <= '9') ||
+		       (rest.ptr[i] >= 'a' && rest.ptr[i] <= 'z') ||
+		       (rest.ptr[i] && strchr(".-:[]", rest.ptr[i]));
+	return good;
+}
+
+bool th_authority_url_of(struct th_str url, struct th_str origin)
+{
+	/* What follows ends the host and the port. */
+	return th_str_istarts(url, origin) &&
+	       (url.len == origin.len || url.ptr[origin.len] == '/' || url.ptr[origin.len] == '?');
 }

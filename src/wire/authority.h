@@ -16,5 +16,10 @@ struct th_str th_authority_of_url(struct th_str url);
 bool th_authority_is_loopback(struct th_str authority);
 /* Is `origin` the origin of the server that `host` (the header) names?  SCHEME://HOST, no path. */
 bool th_authority_is_origin(struct th_str origin, struct th_str host, bool secure);
+/* Is the text an origin as configurations name it: http or https, a host in small letters, and a
+ * port or none; no path? */
+bool th_authority_origin_ok(struct th_str origin);
+/* Does the URL lead to that origin, however an address is read? */
+bool th_authority_url_of(struct th_str url, struct th_str origin);
 
 #endif

@@ -4,6 +4,8 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
 import unittest
 
 import house
@@ -150,6 +152,25 @@ class Subagents(house.House):
         self.good("run", "-a", self.agent(more), "-s", "one", "Begin.")
         self.assertFalse((self.work / "hook.json").exists())
 
+    def test_a_server_at_an_address_that_the_agent_file_names(self):
+        """Thole itself calls it, so the place is named: by nobody, by another port, with another path, and then by its origin."""
+        server = subprocess.Popen([sys.executable, os.path.join(os.path.dirname(self.SERVER), "mcp_http.py")], cwd=self.work, stdout=subprocess.PIPE)
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.terminate)
+        url = server.stdout.readline().decode().strip()
+        origin = url[:url.index("/", 8)]
+        self.file("looker.md", self.with_programs(hooks=None, mcp_servers={"own": {"type": "http", "url": url, "headers": {"X-Team": "blue"}}}))
+        self.rules(self.of_helper(0, call("own_add", a=2, b=3), expect=[{"tool": "own_add"}]),
+                   self.of_helper(1, call("finish", message="RESULT"), expect=[{"tool_output": {"nth": -1, "contains": "5"}}]),
+                   {"if": {"turns": {"equals": 0}}, "parts": [task()], "expect": [{"body": {"not_contains": "own_add"}}]}, {"parts": [{"text": "Done."}]})
+        for servers, trusted, words in (([], "repository", "does not name"), ([origin + "0"], "repository", "does not name"), ([origin], "user", "has none where"),
+                                        ([url], "repository", "servers[0] is not of the form")):
+            ended = self.thole("run", "-a", self.agent("subagents: {repository: true, trusted: [%s], servers: %s}" % (trusted, json.dumps(servers))), "x")
+            self.assertEqual((ended.code, words in ended.err), (2, True), ended.err)
+        more = "subagents: {repository: true, trusted: [repository], servers: [%s]}" % json.dumps(origin)
+        self.assertIn("Done.", self.good("run", "-a", self.agent(more), "-s", "one", "Begin.").out)
+
     def test_nothing_starts_where_nobody_trusts_it(self):
         (self.folder / "home" / ".agents" / "agents").mkdir(parents=True, exist_ok=True)
         for key in ("mcp_servers", "hooks"):
@@ -164,7 +185,7 @@ class Subagents(house.House):
         self.bad(2, "trusted[0] must be", "run", "-a", self.agent("subagents: {repository: true, trusted: [all]}"), "x")
 
     def test_servers_that_a_file_may_not_bring(self):
-        for server, words in (({"url": "https://a.example"}, "named in the agent file"), ({"args": ["x"]}, "no command"), ({"command": "x", "cwd": "/"}, "has cwd"),
+        for server, words in (({"url": "https://a.example"}, "does not name"), ({"args": ["x"]}, "no command"), ({"command": "x", "cwd": "/"}, "has cwd"),
                               ({"command": "x", "args": ["${KEY}"]}, "environment are not for files"), ({"command": "x", "env": {"A": "${KEY}"}}, "not for files"),
                               ({"command": "x", "args": "y"}, "no list of texts"), ({"command": "x", "env": {"A=B": "c"}}, "no object of texts"),
                               ({"command": "x", "type": "sse"}, "no program on standard")):

@@ -74,6 +74,38 @@ static void compares_origins(void **state)
 				 cases[i].same);
 }
 
+static void finds_whether_a_url_leads_there(void **state)
+{
+	static const struct {
+		const char *url, *origin;
+		bool leads;
+	} cases[] = {
+		{ "https://a.example/mcp", "https://a.example", true },
+		{ "HTTPS://A.example?x", "https://a.example", true },
+		{ "https://a.example", "https://a.example", true },
+		{ "https://a.example:8443/mcp", "https://a.example", false },
+		{ "https://a.example:8443/mcp", "https://a.example:8443", true },
+		{ "https://a.example@evil.example/", "https://a.example", false },
+		{ "https://a.example.evil.example/", "https://a.example", false },
+		{ "https://a.example\\@evil.example/", "https://a.example", false },
+		{ "http://a.example/", "https://a.example", false },
+		{ "", "https://a.example", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(cases); i++)
+		assert_int_equal(
+		    th_authority_url_of(th_str_of(cases[i].url), th_str_of(cases[i].origin)),
+		    cases[i].leads);
+	assert_true(th_authority_origin_ok(TH_STR("https://a.example:8443")));
+	assert_true(th_authority_origin_ok(TH_STR("http://[::1]:80")));
+	assert_false(th_authority_origin_ok(TH_STR("https://A.example")));
+	assert_false(th_authority_origin_ok(TH_STR("https://a.example/")));
+	assert_false(th_authority_origin_ok(TH_STR("https://")));
+	assert_false(th_authority_origin_ok(TH_STR("a.example")));
+	assert_false(th_authority_origin_ok(TH_STR("")));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -81,6 +113,7 @@ int main(void)
 		cmocka_unit_test(finds_the_authority_of_a_url),
 		cmocka_unit_test(knows_this_machine),
 		cmocka_unit_test(compares_origins),
+		cmocka_unit_test(finds_whether_a_url_leads_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
