@@ -295,7 +295,7 @@ static enum th_code check(const struct th_objects *commands, size_t index, const
 	*ret_field = "background";
 	if (c->background && !c->agents.count)
 		return th_fail(err, TH_EUSAGE, "is for tools that are several agents");
-	if (c->background && th_agent_command_find(commands, TH_STR("background")))
+	if (c->background && th_agent_command_find(commands, TH_STR(TH_BACKGROUND_TOOL)))
 		return th_fail(err, TH_EUSAGE,
 			       "needs the name background for its tool, and another one has it");
 	*ret_field = "limits";

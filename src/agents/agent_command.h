@@ -18,6 +18,9 @@
 #include "events/event.h"
 #include "events/native.h"
 
+/* The tool that looks at tasks in the background; an agent has it whose tools may do some there. */
+#define TH_BACKGROUND_TOOL "background"
+
 struct th_agent_command {
 	struct th_str name, description;
 	struct th_str parameters; /* raw: JSON Schema of its arguments; empty: any object */

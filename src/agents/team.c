@@ -93,8 +93,12 @@ const struct th_delegate *th_member_delegate(const struct th_member *m, struct t
 uint32_t th_member_tool_guards(const struct th_member *m, enum th_guard_stage stage,
 			       struct th_str tool)
 {
+	bool reads = stage == TH_GUARD_TOOL_OUTPUT && th_str_is(tool, TH_BACKGROUND_TOOL);
 	uint32_t mask = 0;
 
+	for (size_t i = 0; reads && i < m->delegate_count; i++)
+		if (m->delegates[i].background)
+			mask |= th_member_tool_guards(m, stage, m->delegates[i].tool);
 	for (size_t i = 0; i < m->guard_count; i++) {
 		const struct th_guardrail *g = &m->guards[i];
 		bool named = g->program ? th_hook_matches(g->program, tool) : g->tools.count == 0;

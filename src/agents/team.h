@@ -37,6 +37,7 @@ struct th_delegate {
 	struct th_str tool;
 	size_t *to;           /* indexes of the agents */
 	struct th_strs names; /* as a call names them, as many as `to` has */
+	bool background;      /* it may work in the background */
 };
 /* Index of the agent that a call names; empty: the first; -1: there is none. */
 int th_delegate_to(const struct th_delegate *d, struct th_str name);
@@ -120,7 +121,8 @@ int th_member_handoff(const struct th_member *m, struct th_str tool);
 bool th_member_stops_at(const struct th_member *m, struct th_str tool);
 /* The same of a tool that is an agent. */
 const struct th_delegate *th_member_delegate(const struct th_member *m, struct th_str tool);
-/* Those of one stage that look at this tool. */
+/* Those of one stage that look at this tool; at results of TH_BACKGROUND_TOOL also those that look
+ * at results of a tool which may work in the background. */
 uint32_t th_member_tool_guards(const struct th_member *m, enum th_guard_stage stage,
 			       struct th_str tool);
 int th_team_find(const struct th_team *t, struct th_str name); /* or -1 */

@@ -251,6 +251,7 @@ static enum th_code resolve_delegates(struct th_team_resolver *r, struct th_memb
 			    th_arena_array(r->a, agent->commands.count, sizeof(*m->delegates));
 		if (!m->delegates)
 			return th_team_full(r);
+		m->delegates[m->delegate_count].background = list[i].background;
 		code = resolve_delegate(r, &m->delegates[m->delegate_count++], &list[i]);
 		if (code)
 			return code;

@@ -93,7 +93,7 @@ void th_session_deinit(struct th_session *s)
 	th_buf_deinit(&s->started);
 	th_buf_deinit(&s->trip);
 	th_buf_deinit(&s->asked_ids);
-	th_background_free(s);
+	th_background_deinit(s);
 	th_restated_deinit(&s->restated);
 	th_unresolved_deinit(&s->unresolved);
 	*s = (struct th_session){ 0 };

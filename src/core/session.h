@@ -228,7 +228,8 @@ struct th_background {
 	struct th_arena memory; /* of the strings of */
 	struct th_call call;    /* INTENDED, whatever the answer's own is */
 	struct th_child_before before;
-	bool stopped; /* with the run */
+	bool stopped;      /* with the run */
+	uint64_t over_seq; /* of a result: its DELEGATION_FINISHED */
 };
 
 struct th_said_skill {
@@ -312,6 +313,7 @@ struct th_session {
 	const char *trip_class; /* static text */
 	struct th_buf trip;
 	struct th_background *background; /* oldest first; NULL: none */
+	struct th_background *results;    /* of those that are over and wait to be read; so, too */
 	bool awaits, awaits_given;    /* CHECK: the answer counts when these are over; given out */
 	bool handed;                  /* the answer's handoff took place */
 	bool correct;                 /* the answer does not fit; `reason` says why */

@@ -4,8 +4,10 @@
  * result already, as the log of the one that asked has them.
  *
  * DELEGATION_STARTED says so, and the call's OUTCOME only that the task has begun.  What became of
- * it is DELEGATION_FINISHED, and a message that the model reads.  A run does not finish while
- * there are some: a final output waits, and the model answers again when it was told.
+ * it is DELEGATION_FINISHED, and a message that the model reads; or where results of that tool are
+ * looked at, DELEGATION_FINISHED alone has it, until a call of the tool `background` reads it.  A
+ * run does not finish while there are some: a final output waits, and the model answers again when
+ * it was told.
  */
 #include <stdlib.h>
 
@@ -83,13 +85,33 @@ enum th_code th_background_begin(struct th_step *st, struct th_call *c,
 	return TH_OK;
 }
 
-void th_background_end(struct th_session *s, const struct th_call *c)
+/* Results are at most as many as may work: the oldest goes first. */
+static void add_result(struct th_session *s, struct th_background *b, uint64_t seq)
+{
+	struct th_background **at = &s->results, *first = s->results;
+	size_t count = 0;
+
+	b->over_seq = seq;
+	b->next = NULL;
+	for (; *at; at = &(*at)->next)
+		count++;
+	*at = b;
+	if (count < TH_BACKGROUND_MAX)
+		return;
+	s->results = first->next;
+	background_free(first);
+}
+
+void th_background_end(struct th_session *s, const struct th_call *c, uint64_t result)
 {
 	for (struct th_background **at = &s->background, *b; (b = *at); at = &b->next) {
 		if (&b->call != c)
 			continue;
 		*at = b->next;
-		background_free(b);
+		if (result)
+			add_result(s, b, result);
+		else
+			background_free(b);
 		return;
 	}
 }
@@ -97,7 +119,16 @@ void th_background_end(struct th_session *s, const struct th_call *c)
 void th_background_free(struct th_session *s)
 {
 	while (s->background)
-		th_background_end(s, &s->background->call);
+		th_background_end(s, &s->background->call, 0);
+}
+
+void th_background_deinit(struct th_session *s)
+{
+	th_background_free(s);
+	for (struct th_background *b; (b = s->results);) {
+		s->results = b->next;
+		background_free(b);
+	}
 }
 
 void th_background_stop(struct th_session *s)
@@ -152,6 +183,13 @@ void th_background_print(const struct th_session *s, struct th_jw *w)
 {
 	if (s->awaits)
 		th_jw_kbool(w, "awaits", true);
+	if (s->results) {
+		th_jw_key(w, TH_STR("results"));
+		th_jw_array(w);
+		for (const struct th_background *b = s->results; b; b = b->next)
+			th_jw_uint(w, b->over_seq);
+		th_jw_array_end(w);
+	}
 	if (!s->background)
 		return;
 	th_jw_key(w, TH_STR("background"));

@@ -125,7 +125,7 @@ enum th_code th_on_delegation_finished(struct th_step *st)
 	t->unmetered |= d.unmetered;
 	if (th_background_of(st) == c) {
 		th_origins_take(st, &d.origins);
-		th_background_end(st->s, c);
+		th_background_end(st->s, c, d.result.ptr ? st->ev->seq : 0);
 	}
 	if (!th_session_waits_any(st->s) && st->s->state == TH_STATE_WAITING)
 		return th_step_state(st, TH_STATE_RUNNING);

@@ -138,9 +138,11 @@ enum th_code th_background_begin(struct th_step *st, struct th_call *c,
 				 const struct th_ev_delegation_started *d);
 /* The call of the one that the event is about, or NULL. */
 struct th_call *th_background_of(struct th_step *st);
-void th_background_end(struct th_session *s, const struct th_call *c); /* that one is over */
-void th_background_stop(struct th_session *s);                         /* the run was stopped */
-void th_background_free(struct th_session *s);                         /* all of them */
+/* That one is over; `result`: what came of it is in this event, to be read; 0: it was told. */
+void th_background_end(struct th_session *s, const struct th_call *c, uint64_t result);
+void th_background_stop(struct th_session *s);   /* the run was stopped */
+void th_background_free(struct th_session *s);   /* all that work */
+void th_background_deinit(struct th_session *s); /* and their results */
 int64_t th_background_count(const struct th_session *s);
 bool th_background_waits(const struct th_session *s); /* one of them, for a person */
 /* The final output waits until none is left: true, and its checks begin anew when it does. */

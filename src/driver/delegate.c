@@ -450,7 +450,7 @@ static void begin(struct th_live *l, const struct th_call *c, const struct th_ag
 	th_arena_init(&memory, TH_TURN_MEMORY_MAX);
 	code = th_delegation_task_read(l, c, tool, &memory, &task, &err);
 	if (!code && task.background)
-		code = th_background_allows(l, c, tool, &err);
+		code = th_background_allows(l, tool, &err);
 	if (!code)
 		code = find(l, &task, settle, &memory, &row, &err);
 	else

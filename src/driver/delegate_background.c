@@ -21,8 +21,8 @@ bool th_background_wanted(const struct th_agent *agent)
 	return false;
 }
 
-enum th_code th_background_allows(const struct th_live *l, const struct th_call *c,
-				  const struct th_agent_command *tool, struct th_err *err)
+enum th_code th_background_allows(const struct th_live *l, const struct th_agent_command *tool,
+				  struct th_err *err)
 {
 	size_t count = 0;
 
@@ -34,13 +34,18 @@ enum th_code th_background_allows(const struct th_live *l, const struct th_call 
 		return th_fail(err, TH_ELIMIT,
 			       "%d tasks work in the background, which is the most; wait for one",
 			       TH_BACKGROUND_MAX);
-	/* What looks at results looks at those of calls. */
-	if (th_live_quarantine_has(l, c) ||
-	    th_member_tool_guards(th_session_member(&l->fold), TH_GUARD_TOOL_OUTPUT, c->tool))
-		return th_fail(err, TH_EUSAGE,
-			       "what comes of this tool is looked at before you read it, so it "
-			       "cannot work in the background; wait for it");
 	return TH_OK;
+}
+
+bool th_background_is_looked_at(const struct th_live *l, const struct th_call *c)
+{
+	const struct th_team *team = l->fold.team;
+	bool is = th_live_quarantine_has(l, c);
+
+	/* Who speaks when it is over may be another than who began it. */
+	for (size_t i = 0; i < team->count; i++)
+		is |= th_member_tool_guards(&team->members[i], TH_GUARD_TOOL_OUTPUT, c->tool) != 0;
+	return is;
 }
 
 /* ---- what is told ---- */
@@ -183,12 +188,13 @@ void th_live_background_tasks(struct th_live *l)
 
 /* ---- the tool ---- */
 
-#define TH_FIELDS_background_call(F)                                           \
-	F(background_call, str, action, "action", TH_REQ | TH_NONEMPTY,        \
-	  "look: what they are at; wait: until they are over; stop: end them") \
-	F(background_call, strs, tasks, "tasks", TH_NONEMPTY,                  \
-	  "their ids (task_…); default: all that work in the background")      \
-	F(background_call, int, seconds, "seconds", TH_POSITIVE,               \
+#define TH_FIELDS_background_call(F)                                                               \
+	F(background_call, str, action, "action", TH_REQ | TH_NONEMPTY,                            \
+	  "look: what they are at; wait: until they are over; stop: end them; read: what came of " \
+	  "those whose message does not say it")                                                   \
+	F(background_call, strs, tasks, "tasks", TH_NONEMPTY,                                      \
+	  "their ids (task_…); default: all that work in the background")                          \
+	F(background_call, int, seconds, "seconds", TH_POSITIVE,                                   \
 	  "wait: so long at most; default: until they are over")
 TH_STRUCT(background_call)
 TH_TABLE(background_call, "What is to be done with tasks in the background.", false)
@@ -284,6 +290,60 @@ static void stop_all(struct th_live *l, const struct th_strs *tasks, struct th_b
 	}
 }
 
+/* ---- results that are looked at ---- */
+
+struct reading {
+	struct th_live *l;
+	const struct th_background *b;
+	struct th_buf *out;
+};
+
+static enum th_code put_result(void *ctx, const struct th_event *ev, const struct th_digest *digest,
+			       struct th_err *err)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	const struct reading *r = ctx;
+	enum th_code code = th_json_parse(ev->data, &doc, err);
+
+	(void)digest;
+	if (code)
+		return code;
+	th_buf_add_cstr(r->out, r->out->len ? "\n<task id=\"" : "<task id=\"");
+	put_id(r->l, &r->b->call, r->out);
+	th_buf_printf(r->out, "\" state=\"%.*s\">\n",
+		      TH_FMT(th_json_get_str(th_json_root(doc), "state")));
+	th_text_inside(r->out, th_json_get_str(th_json_root(doc), "result"), "task");
+	th_buf_add_cstr(r->out, "\n</task>");
+	return TH_OK;
+}
+
+/* Only where this call is looked at itself, whoever speaks now. */
+static void read_all(struct th_live *l, const struct th_call *c, const struct th_strs *tasks,
+		     struct th_buf *out)
+{
+	bool may =
+	    th_live_quarantine_has(l, c) ||
+	    th_member_tool_guards(th_session_member(&l->fold), TH_GUARD_TOOL_OUTPUT, c->tool);
+	struct th_err err = { 0 };
+
+	for (const struct th_background *b = l->fold.results; b && may && !l->lost; b = b->next) {
+		struct reading r = { .l = l, .b = b, .out = out };
+
+		if (!is_meant(l, b, tasks))
+			continue;
+		if (out->len > TH_TOOL_OUTPUT_MODEL_MAX) {
+			th_buf_add_cstr(out, "\nThere are more: name them in `tasks`.");
+			break;
+		}
+		if (th_live_read(l, b->over_seq, b->over_seq, put_result, &r, &err))
+			th_live_lose(l, &err);
+	}
+	if (!out->len)
+		th_buf_add_cstr(out, may ? "None of them has a result that was not told."
+					 : "Results are read by an agent that looks at them first; "
+					   "hand over to it.");
+}
+
 /* None of those that are meant; the model may have had a wrong id. */
 static void say_none(struct th_live *l, struct th_buf *out)
 {
@@ -347,6 +407,8 @@ static bool do_call(struct th_live *l, const struct th_call *c, bool again)
 	waits = !code && th_str_is(d.action, "wait");
 	if (code)
 		th_buf_printf(&text, TH_ERROR_MARK "%s", err.msg);
+	else if (th_str_is(d.action, "read"))
+		read_all(l, c, &d.tasks, &text);
 	else if (!count_of(l, &d.tasks) && waits && again)
 		th_buf_add_cstr(&text, "They are over.");
 	else if (!count_of(l, &d.tasks))
@@ -360,7 +422,7 @@ static bool do_call(struct th_live *l, const struct th_call *c, bool again)
 	else
 		(void)say_late(l, c, &d, &text);
 	if (code && !text.len)
-		th_buf_add_cstr(&text, TH_ERROR_MARK "action must be look, wait or stop");
+		th_buf_add_cstr(&text, TH_ERROR_MARK "action must be look, wait, stop or read");
 	th_arena_deinit(&memory);
 	if (!text.len || l->lost)
 		return false;
@@ -434,13 +496,14 @@ void th_background_wake(struct th_live *l)
 
 const struct th_tool_row th_background_row = {
 	.spec = {
-		.name = TH_STR_INIT("background"),
+		.name = TH_STR_INIT(TH_BACKGROUND_TOOL),
 		.description = TH_STR_INIT("Look at your tasks in the background, wait for them, or "
 					   "stop them. What becomes of each is told in a message."),
 		.schema = TH_STR_INIT(
 		    "{\"type\":\"object\",\"properties\":{\"action\":{\"type\":\"string\",\"enum\":"
-		    "[\"look\",\"wait\",\"stop\"],\"description\":\"look: what they are at; wait: "
-		    "until they are over; stop: end them\"},\"tasks\":{\"type\":\"array\",\"items\":"
+		    "[\"look\",\"wait\",\"stop\",\"read\"],\"description\":\"look: what they are at; "
+		    "wait: until they are over; stop: end them; read: what came of those whose "
+		    "message does not say it\"},\"tasks\":{\"type\":\"array\",\"items\":"
 		    "{\"type\":\"string\"},\"description\":\"their ids (task_…); default: all that "
 		    "work in the background\"},\"seconds\":{\"type\":\"integer\",\"minimum\":1,"
 		    "\"description\":\"wait: so long at most; default: until they are over\"}},\"required\":[\"action\"],"

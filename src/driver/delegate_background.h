@@ -11,6 +11,7 @@
 #ifndef TH_DRIVER_DELEGATE_BACKGROUND_H
 #define TH_DRIVER_DELEGATE_BACKGROUND_H
 
+#include "agents/agent_command.h"
 #include "driver/delegate.h"
 
 /* The tool; an agent has it whose tools may work in the background.  Answered by the driver. */
@@ -30,9 +31,16 @@ bool th_background_is_wait(const struct th_live *l, const struct th_call *c);
 /* ---- for the files of delegate.h ---- */
 
 /* TH_EUSAGE, TH_ELIMIT: this call cannot work in the background. */
-TH_NODISCARD enum th_code th_background_allows(const struct th_live *l, const struct th_call *c,
+TH_NODISCARD enum th_code th_background_allows(const struct th_live *l,
 					       const struct th_agent_command *tool,
 					       struct th_err *err);
+/* Results of its tool are looked at before the model reads them: by a reader in quarantine, or a
+ * guardrail or hook of an agent of the team.  A message is seen by none of them, so it says
+ * TH_BACKGROUND_UNREAD, and the event has what came of the task. */
+bool th_background_is_looked_at(const struct th_live *l, const struct th_call *c);
+#define TH_BACKGROUND_UNREAD                                                                      \
+	TH_STR("What came of it is not told here: call the tool " TH_BACKGROUND_TOOL " with the " \
+	       "action read.")
 /* The call's result: it has begun. */
 void th_background_begun(struct th_live *l, const struct th_call *c);
 /* The run can be told what became of one. */

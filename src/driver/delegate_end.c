@@ -157,7 +157,9 @@ static void failure_text(struct th_live *l, const struct th_call *c, const struc
 	th_buf_deinit(&input);
 }
 
-static void write_finished(struct th_live *l, const struct th_call *c, const struct th_live *child)
+/* `result`: .ptr NULL, or what came of one in the background, to be read. */
+static void write_finished(struct th_live *l, const struct th_call *c, const struct th_live *child,
+			   struct th_str result)
 {
 	struct th_buf usage = TH_BUF_INIT(TH_KIB);
 	struct th_ev_delegation_finished d;
@@ -166,6 +168,7 @@ static void write_finished(struct th_live *l, const struct th_call *c, const str
 	th_delegation_usage(&child->fold, c->before, &d, &usage);
 	d.child = th_str_of(child->id);
 	d.call_id = c->call_id;
+	d.result = result;
 	d.state = th_str_of(th_state_name(child->fold.state));
 	if (th_session_background(&l->fold, c->intent_seq)) /* else its OUTCOME has them */
 		d.origins = th_live_origins(l, c, TH_STR(""), child->fold.origins.all, &origins);
@@ -202,6 +205,8 @@ static void conclude_background(struct th_delegation *g, const struct ending *e)
 	struct th_live *l = g->parent, *child = g->child;
 	const struct th_call *c = th_delegation_part(g);
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX + TH_KIB);
+	struct th_buf shown TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+	bool looked_at;
 
 	if (!c)
 		return;
@@ -209,10 +214,14 @@ static void conclude_background(struct th_delegation *g, const struct ending *e)
 		failure_text(l, c, child, e, &text);
 	else
 		th_buf_add(&text, th_buf_str(&e->text));
+	looked_at = th_background_is_looked_at(l, c);
+	if (looked_at)
+		th_text_clip(&shown, text.len ? th_buf_str(&text) : TH_STR("(It said nothing.)"),
+			     TH_TOOL_OUTPUT_MODEL_MAX);
 	th_background_say(l, g->intent_seq, th_str_of(child->id),
 			  th_session_member(&child->fold)->name, e->failed ? "failed" : "completed",
-			  th_buf_str(&text));
-	write_finished(l, c, child);
+			  looked_at ? TH_BACKGROUND_UNREAD : th_buf_str(&text));
+	write_finished(l, c, child, looked_at ? th_buf_str(&shown) : (struct th_str){ NULL, 0 });
 	th_background_over(l);
 }
 
@@ -247,7 +256,7 @@ static void conclude(struct th_delegation *g, const struct ending *e)
 		result.elapsed_ms = child->fold.updated_ms -
 				    (c->before ? child->fold.task_ms : child->fold.created_ms);
 		if (c->child != TH_CALL_CHILD_OVER)
-			write_finished(l, c, child);
+			write_finished(l, c, child, (struct th_str){ NULL, 0 });
 		th_driver_tool_done(l->driver, th_live_ticket(l, g->intent_seq), &result);
 	}
 	th_buf_deinit(&text);

@@ -507,25 +507,28 @@ struct th_str th_outcome_sentence(struct th_str text);
 	F(ev_delegation_waits, int, more, "more", TH_NONEG,                                      \
 	  "how many more calls wait; the list has no room for them")
 
-#define TH_FIELDS_ev_delegation_finished(F)                                                       \
-	F(ev_delegation_finished, str, child, "child", TH_REQ, "the other session")               \
-	F(ev_delegation_finished, str, call_id, "call_id", TH_REQ, "the call that it answers")    \
-	F(ev_delegation_finished, str, state, "state", TH_REQ,                                    \
-	  "how it ended: finished, failed, …")                                                    \
-	F(ev_delegation_finished, int, turns, "turns", TH_NONEG, "its model turns")               \
-	F(ev_delegation_finished, raw, usage, "usage", 0,                                         \
-	  "tokens: input, output, cached, reasoning; includes sessions that worked for it")       \
-	F(ev_delegation_finished, int, cost_nano, "cost_nano", TH_NONEG,                          \
-	  "price in 1e-9 US dollars")                                                             \
-	F(ev_delegation_finished, bool, cost_unknown, "cost_unknown", 0,                          \
-	  "some of its cost is not known")                                                        \
-	F(ev_delegation_finished, bool, unmetered, "unmetered", 0,                                \
-	  "the usage of an answer is not known, though a limit is set")                           \
-	F(ev_delegation_finished, int, tokens_held, "tokens_held", TH_NONEG,                      \
-	  "tokens reserved for requests without an answer")                                       \
-	F(ev_delegation_finished, int, cost_held_nano, "cost_held_nano", TH_NONEG, "their price") \
-	F(ev_delegation_finished, strs, origins, "origins", 0,                                    \
-	  "of a task in the background: where what it says comes from, as in outcome")
+#define TH_FIELDS_ev_delegation_finished(F)                                                        \
+	F(ev_delegation_finished, str, child, "child", TH_REQ, "the other session")                \
+	F(ev_delegation_finished, str, call_id, "call_id", TH_REQ, "the call that it answers")     \
+	F(ev_delegation_finished, str, state, "state", TH_REQ,                                     \
+	  "how it ended: finished, failed, …")                                                     \
+	F(ev_delegation_finished, int, turns, "turns", TH_NONEG, "its model turns")                \
+	F(ev_delegation_finished, raw, usage, "usage", 0,                                          \
+	  "tokens: input, output, cached, reasoning; includes sessions that worked for it")        \
+	F(ev_delegation_finished, int, cost_nano, "cost_nano", TH_NONEG,                           \
+	  "price in 1e-9 US dollars")                                                              \
+	F(ev_delegation_finished, bool, cost_unknown, "cost_unknown", 0,                           \
+	  "some of its cost is not known")                                                         \
+	F(ev_delegation_finished, bool, unmetered, "unmetered", 0,                                 \
+	  "the usage of an answer is not known, though a limit is set")                            \
+	F(ev_delegation_finished, int, tokens_held, "tokens_held", TH_NONEG,                       \
+	  "tokens reserved for requests without an answer")                                        \
+	F(ev_delegation_finished, int, cost_held_nano, "cost_held_nano", TH_NONEG, "their price")  \
+	F(ev_delegation_finished, strs, origins, "origins", 0,                                     \
+	  "of a task in the background: where what it says comes from, as in outcome")             \
+	F(ev_delegation_finished, str, result, "result", 0,                                        \
+	  "of one whose tool's results are looked at: what came of it, which the tool background " \
+	  "reads")
 
 #define TH_FIELDS_ev_condensation(F)                                                            \
 	F(ev_condensation, int, first_seq, "first_seq", TH_REQ, "first event left out")         \

@@ -34,14 +34,25 @@ static const char instructions[] =
 
 bool th_live_quarantine_has(const struct th_live *l, const struct th_call *c)
 {
-	return !c->computer && c->class != TH_CLASS_L &&
-	       th_glob_any(&l->session_config->agent->quarantine, c->tool);
+	const struct th_strs *list = &l->session_config->agent->quarantine;
+	const struct th_member *m = th_session_member(&l->fold);
+	bool has = false;
+
+	if (c->computer)
+		return false;
+	if (!th_str_is(c->tool, TH_BACKGROUND_TOOL))
+		return c->class != TH_CLASS_L && th_glob_any(list, c->tool);
+	for (size_t i = 0; i < m->delegate_count; i++)
+		has |= m->delegates[i].background && th_glob_any(list, m->delegates[i].tool);
+	return has;
 }
 
-/* Why a server of tools was not there is in its own words. */
+/* Why a server of tools was not there is in its own words; that a task has begun is in ours. */
 bool th_live_quarantines(const struct th_live *l, const struct th_call *c,
 			 const struct th_effect_result *r)
 {
+	if (th_session_background(&l->fold, c->intent_seq))
+		return false;
 	return (r->status == TH_OUTCOME_DONE || r->status == TH_OUTCOME_FAILED ||
 		(r->status == TH_OUTCOME_NOT_STARTED && th_live_mcp_is(l, c))) &&
 	       th_live_quarantine_has(l, c);

@@ -26,7 +26,8 @@
 TH_STRUCT(quarantine_answer)
 extern const struct th_table th_quarantine_answer_table;
 
-/* Whether the agent file says so of this call's tool. */
+/* Whether the agent file says so of this call's tool; of TH_BACKGROUND_TOOL, where it says so of a
+ * tool that may work in the background. */
 bool th_live_quarantine_has(const struct th_live *l, const struct th_call *c);
 /* And this result is to be read. */
 bool th_live_quarantines(const struct th_live *l, const struct th_call *c,

@@ -314,15 +314,48 @@ static void one_that_is_lost(void **unused)
 	paper_free(w);
 }
 
-/* What looks at results would not see those of messages. */
-static void what_is_looked_at_is_waited_for(void **unused)
+/* What looks at results does not see messages: it looks at the call that reads. */
+static void what_is_looked_at_is_not_told(void **unused)
 {
 	struct paper *w = begin(TEAM(",\"quarantine\":[\"task\"]", ""));
 
 	(void)unused;
 	answer(w, "a1", GO("c1", "one"));
-	assert_int_equal(w->log_count, 1);
-	assert_non_null(strstr(paper_kinds(w, 0), "outcome"));
+	assert_int_equal(w->log_count, 2);
+	assert_non_null(strstr(outcome(w), "has begun in the background"));
+	answer(w, child(w, 0), TEXT("what it read"));
+	assert_non_null(strstr(message(w), "not told here"));
+	assert_null(strstr(message(w), "what it read"));
+	assert_non_null(strstr(data_of(w, "a1", TH_EV_DELEGATION_FINISHED), "what it read"));
+	assert_non_null(paper_fold(w)->results);
+	answer(w, "a1", DO("d1", "read"));
+	assert_int_equal(count_of(w, "a1", TH_EV_OUTCOME), 1); /* its reader is asked first */
+	paper_free(w);
+}
+
+/* The last of them can be read. */
+static void as_many_results_as_there_may_be(void **unused)
+{
+	struct paper *w = begin(TEAM(
+	    ",\"limits\":{\"parallel_agents\":100,\"turns\":1000},\"quarantine\":[\"task\"]", ""));
+	struct th_buf items = TH_BUF_INIT(TH_MIB);
+	uint64_t first;
+	size_t count = 0;
+
+	(void)unused;
+	for (int i = 0; i < TH_BACKGROUND_MAX; i++)
+		th_buf_printf(&items, "%s" GO("c%d", "one"), i ? "," : "", i, i);
+	answer(w, "a1", items.ptr);
+	for (size_t i = 0; i < TH_BACKGROUND_MAX; i++)
+		answer(w, child(w, i), TEXT("done"));
+	first = paper_fold(w)->results->over_seq;
+	answer(w, "a1", GO("more", "one"));
+	answer(w, child(w, TH_BACKGROUND_MAX), TEXT("done"));
+	for (const struct th_background *b = paper_fold(w)->results; b; b = b->next)
+		count++;
+	assert_int_equal(count, TH_BACKGROUND_MAX);
+	assert_true(paper_fold(w)->results->over_seq > first);
+	th_buf_deinit(&items);
 	paper_free(w);
 }
 
@@ -400,7 +433,8 @@ int main(void)
 		cmocka_unit_test(a_limit_of_their_number),
 		cmocka_unit_test(as_many_as_there_may_be),
 		cmocka_unit_test(one_that_is_lost),
-		cmocka_unit_test(what_is_looked_at_is_waited_for),
+		cmocka_unit_test(what_is_looked_at_is_not_told),
+		cmocka_unit_test(as_many_results_as_there_may_be),
 		cmocka_unit_test(nothing_is_done_or_told_twice),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
