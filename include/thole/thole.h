@@ -781,7 +781,8 @@ TH_API int thole_session_settle(struct thole_session *s, const char *call_id,
  * add: a JSON list of them; `begin`: a task begins with them, as with a message.  pop: takes the
  * newest `count`, at least 1, out of what the model sees; *ret, which may be NULL, gets them as a
  * list (EBUSY: the last ones are not written yet; wait).  clear: takes all out.  The log keeps what
- * was taken out.  EPROTO: only between tasks; a message may be said at any time.
+ * was taken out.  EPROTO: only between tasks; without `begin` messages also while it waits or is
+ * paused.  A message may be said at any time.
  */
 TH_API int thole_session_items(struct thole_session *s, int64_t first, size_t count, char **ret,
 			       struct thole_error *err);

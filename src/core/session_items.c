@@ -155,11 +155,15 @@ static bool between_tasks(const struct th_session *s)
 	       (s->phase != TH_TURN_CALLS || th_calls_settled(s));
 }
 
-/* What somebody says may be added while a person is waited for: it is read after the results of the
- * calls that are open, as a message is.  It decides nothing. */
-static bool said_meanwhile(const struct th_session *s, const struct th_json *items)
+/* What somebody says may be added while a person is waited for, or the run is paused and no model
+ * is asked: it is read after the results of the calls that are open, as a message is.  It decides
+ * nothing. */
+static bool said_meanwhile(const struct th_session *s, const struct th_json *items, bool begins)
 {
-	return s->state == TH_STATE_WAITING && th_items_are_messages(items);
+	bool paused = s->state == TH_STATE_PAUSED && !begins &&
+		      (s->phase == TH_TURN_DUE || s->phase == TH_TURN_CALLS);
+
+	return (s->state == TH_STATE_WAITING || paused) && th_items_are_messages(items);
 }
 
 enum th_code th_on_items_added(struct th_step *st)
@@ -167,18 +171,21 @@ enum th_code th_on_items_added(struct th_step *st)
 	struct th_session *s = st->s;
 	const struct th_json *items = th_json_get(st->data, "items");
 	size_t count = th_json_count(items);
+	bool begins = th_json_bool(th_json_get(st->data, "begins"), false);
 
 	if (!th_json_is_array(items))
 		return th_fail(st->err, TH_EPROTO, "items must be a list");
-	if (!between_tasks(s) && !said_meanwhile(s, items))
+	if (!between_tasks(s) && !said_meanwhile(s, items, begins))
 		return not_now(st);
 	if (s->items + count > TH_SESSION_ITEMS_MAX)
 		return th_session_full(st);
 	s->items += count;
 	s->rewritten_seq = st->ev->seq;
-	if (s->state == TH_STATE_WAITING)
+	if (s->state == TH_STATE_WAITING || s->state == TH_STATE_PAUSED) {
+		s->correct = s->goes_back = false;
+		th_judge_said(s);
 		s->message_seq = s->said_seq = st->ev->seq;
-	else if (th_json_bool(th_json_get(st->data, "begins"), false)) {
+	} else if (begins) {
 		s->message_seq = st->ev->seq;
 		return th_step_begin(st);
 	}

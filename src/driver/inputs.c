@@ -96,10 +96,15 @@ enum th_code th_driver_items_add(struct th_driver *d, struct th_handle h, struct
 	th_json_free(doc);
 	if (code)
 		return th_prefix(err, code, "items");
-	code = begins ? goal_ends(l, TH_STR(""), err) : TH_OK;
-	if (code)
-		return code;
-	return append_and_pump(l, TH_EV_ITEMS_ADDED, &data, err);
+	/* What answers calls of the task is no other one. */
+	begins = begins && l->fold.state != TH_STATE_WAITING;
+	code =
+	    th_live_append_event(l, TH_EV_ITEMS_ADDED, TH_SOURCE_USER, 0, TH_STR(""), &data, err);
+	if (!code && begins)
+		code = goal_ends(l, TH_STR(""), err);
+	if (!code)
+		th_live_pump(l);
+	return code;
 }
 
 enum th_code th_driver_items_remove(struct th_driver *d, struct th_handle h, int64_t count,

@@ -97,8 +97,10 @@ int th_oh_say(struct th_hub *h, const struct th_oh_said *m, struct thole_error *
 	bool rests = before != THOLE_RUNNING && before != THOLE_WAITING && before != THOLE_PAUSED &&
 		     before != THOLE_SCHEDULED;
 
+	/* A paused one is in the midst of a task. */
 	if (m->items.len)
-		code = thole_session_items_add(h->session, m->items.ptr, true, err);
+		code =
+		    thole_session_items_add(h->session, m->items.ptr, before != THOLE_PAUSED, err);
 	else
 		code = thole_session_message(h->session, m->text.ptr, err);
 	if (code)

@@ -360,6 +360,38 @@ class Conversations(Faces):
         self.assertEqual([p["type"] for p in said], ["text", "image"])
         self.assertEqual(said[1]["image_urls"], [url])
 
+    def test_pictures_before_it_is_run(self):
+        """Several messages wait, with pictures and without; and one is said to a run that was paused, whose call is answered first."""
+        url = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+        gate = {"function_call": {"name": "shell", "arguments": {"command": "mkfifo gate; touch begun; read x < gate; echo through"}}}
+        self.begin(rules=[{"if": {"tail": "work"}, "parts": [gate]}, {"if": {"tail": "third"}, "parts": [{"text": "Seen."}]}])
+        c = self.create()
+
+        def picture(words):
+            self.good_call("POST", self.path(c, "/events"), {"role": "user", "content": [{"type": "text", "text": words}, {"type": "image", "image_urls": [url]}]})
+
+
+        self.say(c, "first")
+        picture("second")
+        picture("third")
+        self.assertEqual(self.status(c), "idle")
+        self.run_on(c, "finished")
+        said = [e for e in self.told(c) if e["source"] == "user"]
+        self.assertEqual([[p.get("text") for p in e["llm_message"]["content"]] for e in said], [["first"], ["second", None], ["third", None]])
+        self.assertEqual([e["llm_message"]["content"][0]["text"] for e in self.told(c) if e["source"] == "agent" and "llm_message" in e], ["Seen."])
+        # In the midst of a run.
+        self.say(c, "work", run=True)
+        self.wait_for((self.workspaces / c["id"] / "begun").exists)
+        self.call("POST", self.path(c, "/pause"))
+        self.wait_for(lambda: self.status(c) == "paused")
+        picture("the third time")
+        (self.workspaces / c["id"] / "gate").write_text("go\n")
+        self.good_call("POST", self.path(c, "/run"))
+        self.wait_for(lambda: self.status(c) == "finished")
+        kinds = [e["kind"] for e in self.told(c) if e["kind"] in ("ObservationEvent", "MessageEvent")]
+        self.assertEqual(kinds[-3:].count("ObservationEvent"), 1, kinds)
+        self.assertEqual([e["llm_message"]["content"][0]["text"] for e in self.told(c) if e["source"] == "agent" and "llm_message" in e], ["Seen.", "Seen."])
+
     def test_limits_of_an_agent(self):
         """What a client asks for and does not get."""
         self.begin()
