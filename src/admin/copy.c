@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "events/event_text.h"
 
 #define PIECE_EVENTS 1024
 #define PIECE_BYTES (16 * TH_MIB) /* of data, and of blobs */
@@ -21,6 +22,7 @@ struct copying {
 	/* Of the session that is copied now. */
 	struct th_str id;
 	bool fork;              /* it is found by its parent's words */
+	bool tasked;            /* its first words were found */
 	struct th_arena memory; /* of a piece */
 	struct th_event *events;
 	struct th_digest *digests;
@@ -117,15 +119,17 @@ static enum th_code blob_copy(void *ctx, const struct th_digest *hash, struct th
 /* The words with which its first task begins. */
 static enum th_code note_task(struct copying *c, const struct th_event *ev, struct th_err *err)
 {
+	struct th_buf words TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct th_str content;
 
-	if (c->fork || c->task.ptr || ev->kind != TH_EV_MESSAGE)
+	if (c->fork || c->tasked || (ev->kind != TH_EV_MESSAGE && ev->kind != TH_EV_ITEMS_ADDED))
 		return TH_OK;
 	if (th_json_try_parse(ev->data, &doc, err) == TH_ENOMEM)
 		return TH_ENOMEM;
-	content = th_json_get_str(th_json_root(doc), "content");
-	c->task = th_arena_str(&c->memory, th_utf8_cut(content, TH_TASK_TEXT_MAX));
+	c->tasked = th_event_task(ev->kind, th_json_root(doc), false, &words);
+	if (!c->tasked)
+		return TH_OK;
+	c->task = th_arena_str(&c->memory, th_utf8_cut(th_buf_str(&words), TH_TASK_TEXT_MAX));
 	return c->task.ptr ? TH_OK : th_fail_memory(err);
 }
 
@@ -250,6 +254,7 @@ static enum th_code events_copy(struct copying *c, struct th_session_row *row, b
 {
 	enum th_code code = TH_OK;
 
+	c->tasked = false;
 	while (c->seq < row->head_seq && code == TH_OK) {
 		struct th_digest head = c->digest;
 		uint64_t before = c->seq;

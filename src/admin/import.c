@@ -7,6 +7,7 @@
 #include "admin/import_internal.h"
 #include "admin/transfer_internal.h"
 #include "core/session.h"
+#include "events/event_text.h"
 #include "io/clock.h"
 
 static_assert(TH_EXPORT_EVENTS_MAX + 2 * TH_EXPORT_SESSIONS_MAX <= TH_BATCH_EVENTS_MAX,
@@ -248,29 +249,33 @@ static enum th_code add_blob(struct arriving *x, const struct th_json *v, struct
 
 /* ---- the end of a session ---- */
 
-/* Of the first message, or what it was changed to, as the driver makes them. */
+/* Of the first words, or what it was changed to, as the driver makes them. */
 static struct th_str title_of(struct arriving *x, struct arrived *s)
 {
 	struct th_buf line TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
-	bool said = false;
+	struct th_buf words TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
+	bool asked = false;
 
 	for (size_t i = 0; i < s->count; i++) {
-		bool first = s->events[i].kind == TH_EV_MESSAGE && !said;
-		struct th_json_doc *doc = NULL;
-		struct th_str text;
+		enum th_event_kind kind = s->events[i].kind;
+		struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+		struct th_str changed;
 
-		if ((!first && s->events[i].kind != TH_EV_SESSION_CHANGED) ||
+		asked |= kind == TH_EV_MODEL_ANSWERED;
+		if ((kind != TH_EV_SESSION_CHANGED &&
+		     (line.len || (kind != TH_EV_MESSAGE && kind != TH_EV_ITEMS_ADDED))) ||
 		    th_json_parse(s->events[i].data, &doc, NULL))
 			continue;
-		text = th_json_get_str(th_json_root(doc), first ? "content" : "title");
-		if (first || text.len)
+		if (th_event_task(kind, th_json_root(doc), asked, &words)) {
+			th_text_line(&line, th_buf_str(&words), TH_TITLE_MAX);
+			s->task = th_arena_str(&x->memory,
+					       th_utf8_cut(th_buf_str(&words), TH_TASK_TEXT_MAX));
+		}
+		changed = th_json_get_str(th_json_root(doc), "title");
+		if (kind == TH_EV_SESSION_CHANGED && changed.len) {
 			th_buf_clear(&line);
-		if (first || text.len)
-			th_text_line(&line, text, TH_TITLE_MAX);
-		if (first)
-			s->task = th_arena_str(&x->memory, th_utf8_cut(text, TH_TASK_TEXT_MAX));
-		said |= first || text.len > 0;
-		th_json_free(doc);
+			th_text_line(&line, changed, TH_TITLE_MAX);
+		}
 	}
 	return th_arena_str(&x->memory, th_buf_str(&line));
 }

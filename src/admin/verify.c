@@ -9,34 +9,51 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "core/session.h"
+#include "events/event_text.h"
 
 struct refold {
 	struct th_session fold;
-	struct th_buf title;
-	uint64_t first_own; /* seq of the session's own first event */
-	bool has_title;
+	struct th_buf title, old_title; /* old: of builds that looked at messages alone */
+	bool has_old_title;
 };
+
+/* What its row says: the first words, or what it was changed to. */
+static void refold_title(struct refold *r, const struct th_event *ev)
+{
+	struct th_buf words TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_JSON_SIZE_MAX);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	bool asked = r->fold.totals.turns > 0;
+	struct th_str changed;
+
+	if ((ev->kind != TH_EV_MESSAGE && ev->kind != TH_EV_ITEMS_ADDED &&
+	     ev->kind != TH_EV_SESSION_CHANGED) ||
+	    th_json_parse(ev->data, &doc, NULL))
+		return;
+	if (!r->title.len && th_event_task(ev->kind, th_json_root(doc), asked, &words))
+		th_text_line(&r->title, th_buf_str(&words), TH_TITLE_MAX);
+	if (ev->kind == TH_EV_MESSAGE && !r->has_old_title) {
+		r->has_old_title = true;
+		th_text_line(&r->old_title, th_json_get_str(th_json_root(doc), "content"),
+			     TH_TITLE_MAX);
+	}
+	changed = th_json_get_str(th_json_root(doc), "title");
+	if (ev->kind == TH_EV_SESSION_CHANGED && changed.len) {
+		r->has_old_title = true;
+		th_buf_clear(&r->title);
+		th_buf_clear(&r->old_title);
+		th_buf_add(&r->title, changed);
+		th_buf_add(&r->old_title, changed);
+	}
+}
 
 static enum th_code refold_event(void *ctx, const struct th_event *ev,
 				 const struct th_digest *digest, struct th_err *err)
 {
 	struct refold *r = ctx;
 	struct th_effects fx TH_UNSET;
-	struct th_json_doc *doc = NULL;
 
 	(void)digest;
-	if (ev->kind == TH_EV_MESSAGE && !r->has_title && !th_json_parse(ev->data, &doc, NULL)) {
-		r->has_title = true;
-		th_text_line(&r->title, th_json_get_str(th_json_root(doc), "content"),
-			     TH_TITLE_MAX);
-	}
-	if (ev->kind == TH_EV_SESSION_CHANGED && !th_json_parse(ev->data, &doc, NULL) &&
-	    th_json_get_str(th_json_root(doc), "title").len) {
-		r->has_title = true;
-		th_buf_clear(&r->title);
-		th_buf_add(&r->title, th_json_get_str(th_json_root(doc), "title"));
-	}
-	th_json_free(doc);
+	refold_title(r, ev);
 	return th_session_step(&r->fold, ev, &fx, err);
 }
 
@@ -80,7 +97,8 @@ static const char *difference(const struct th_session_row *row, const struct ref
 		return "created_ms is not the first event's time";
 	if (row->updated_ms != s->updated_ms)
 		return "updated_ms is not the last event's time";
-	if (row->parent.len == 0 && !th_str_eq(row->title, th_buf_str(&r->title)))
+	if (row->parent.len == 0 && !th_str_eq(row->title, th_buf_str(&r->title)) &&
+	    !th_str_eq(row->title, th_buf_str(&r->old_title)))
 		return "title is not the start of the first message, nor what it was changed to";
 	return NULL;
 }
@@ -96,6 +114,7 @@ static enum th_code check_row(void *ctx, const struct th_session_row *row, struc
 		return TH_OK;
 	th_session_init(&r.fold);
 	th_buf_init(&r.title, TH_KIB);
+	th_buf_init(&r.old_title, TH_KIB);
 	code = c->store->kind->read(c->store, row->session_id, 1, 0, refold_event, &r, err);
 	if (code)
 		blame(c->report, row->session_id, err->msg);
@@ -103,6 +122,7 @@ static enum th_code check_row(void *ctx, const struct th_session_row *row, struc
 		blame(c->report, row->session_id, what);
 	th_session_deinit(&r.fold);
 	th_buf_deinit(&r.title);
+	th_buf_deinit(&r.old_title);
 	return TH_OK;
 }
 

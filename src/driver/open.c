@@ -179,7 +179,8 @@ static enum th_code opening_folded(struct th_opening *o, enum th_code code, stru
 			       "the log's agent has %zu models to fall back to, the one given %zu",
 			       named, l->session_config->agent->fallback.count);
 	if (!code &&
-	    (!th_copy_text(row->user, &l->user) || !th_copy_text(row->title, &l->title) ||
+	    (!th_copy_text(row->user, &l->user) ||
+	     (row->title.len && !th_copy_text(row->title, &l->title)) ||
 	     !th_copy_text(row->parent, &l->parent) || !th_copy_text(row->metadata, &l->metadata)))
 		code = th_fail_memory(err);
 	if (code) {

@@ -73,6 +73,22 @@ static void put(const struct th_event *ev, const struct th_json *v, struct th_bu
 	}
 }
 
+bool th_event_task(enum th_event_kind kind, const struct th_json *data, bool asked,
+		   struct th_buf *out)
+{
+	struct th_json_iter it = th_json_iter(th_json_get(data, "items"));
+	size_t before = out->len;
+
+	if (kind == TH_EV_MESSAGE)
+		th_buf_add(out, th_json_get_str(data, "content"));
+	if (kind != TH_EV_ITEMS_ADDED || asked)
+		return out->len > before;
+	while (out->len == before && th_json_next(&it))
+		if (th_str_is(th_json_get_str(it.val, "role"), "user"))
+			add_content(th_json_get(it.val, "content"), out);
+	return out->len > before;
+}
+
 bool th_event_text(const struct th_event *ev, struct th_buf *label, struct th_buf *text)
 {
 	size_t labels = label->len, words = text->len;

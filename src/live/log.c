@@ -8,29 +8,38 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "events/event_text.h"
 #include "live/log_commit.h"
 #include "live/memory.h"
 
 #define REUSE_MAX (64 * TH_KIB) /* a larger buffer is freed after its event */
 
-/* False: out of memory. */
-static bool set_title(struct th_live *l, const struct th_json *message)
+/* Of items that the title says whole nothing more is written.  False: out of memory. */
+static bool set_title(struct th_live *l, enum th_event_kind kind, const struct th_json *data,
+		      bool asked)
 {
-	struct th_str content = th_json_get_str(message, "content");
-	struct th_buf line;
-	bool good;
+	struct th_buf line, words;
+	bool good = true, has;
 
 	if (l->title)
 		return true;
 	th_buf_init_try(&line, TH_KIB);
-	th_text_line(&line, content, TH_TITLE_MAX);
-	good = !line.no_memory && th_copy_text(th_buf_str(&line), &l->title);
-	if (good && l->driver->filling) {
+	th_buf_init_try(&words, TH_JSON_SIZE_MAX);
+	has = th_event_task(kind, data, asked, &words);
+	if (has) {
+		th_text_line(&line, th_buf_str(&words), TH_TITLE_MAX);
+		good = !line.no_memory && th_copy_text(th_buf_str(&line), &l->title);
+	}
+	if (good && has && l->driver->filling &&
+	    (kind == TH_EV_MESSAGE || !th_str_eq(th_buf_str(&words), th_buf_str(&line)))) {
 		struct th_arena *a = &l->driver->filling->arena;
 
-		l->pending.task = th_arena_str(a, th_utf8_cut(content, TH_TASK_TEXT_MAX));
+		l->pending.task =
+		    th_arena_str(a, th_utf8_cut(th_buf_str(&words), TH_TASK_TEXT_MAX));
 		good = l->pending.task.ptr != NULL;
 	}
+	good &= !words.no_memory;
+	th_buf_deinit(&words);
 	th_buf_deinit(&line);
 	return good;
 }
@@ -63,13 +72,13 @@ static enum th_code fold(struct th_live *l, const struct th_event *ev, struct th
 {
 	struct th_effects fx TH_UNSET;
 	enum th_code code = th_parsed_init(parsed, ev, err);
-	bool have = !code;
+	bool have = !code, asked = l->fold.totals.turns > 0;
 
 	if (!code)
 		code = th_parsed_check_ids(parsed, err);
 	if (!code)
 		code = th_session_step_parsed(&l->fold, parsed, &fx, err);
-	if (!code && ev->kind == TH_EV_MESSAGE && !set_title(l, parsed->data))
+	if (!code && !set_title(l, ev->kind, parsed->data, asked))
 		code = th_fail_memory(err);
 	if (!code && ev->kind == TH_EV_SESSION_CHANGED && !set_changed(l, ev, parsed->data))
 		code = th_fail_memory(err);
