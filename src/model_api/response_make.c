@@ -42,6 +42,16 @@ static bool fault_wire(struct th_making *m, const struct th_err *why)
 	    "%s", why->msg);
 }
 
+/* Chat and Messages have the whole conversation in each request, so what a model alone said is of
+ * no more use when it was told.  What an agent did stays in its log. */
+static bool is_stored(const struct th_making *m)
+{
+	bool otherwise = th_face_is_responses(m->face) ||
+			 th_served_find(&m->server->agents, th_json_get_str(m->u, "model"));
+
+	return th_json_bool(th_json_get(m->b, "store"), otherwise);
+}
+
 static bool read_body(struct th_making *m, struct th_str body)
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
@@ -60,7 +70,7 @@ static bool read_body(struct th_making *m, struct th_str body)
 	if (th_json_parse(th_buf_str(&text), &m->unified, &err) != TH_OK)
 		return th_response_fault(m->fault, 500, NULL, "%s", err.msg);
 	m->u = th_json_root(m->unified);
-	m->store = !puts && th_json_bool(th_json_get(m->b, "store"), true);
+	m->store = !puts && is_stored(m);
 	m->background =
 	    !puts && th_json_bool(th_json_get(m->b, "background"), false) && !m->p->socket;
 	m->warm = puts || (m->p->socket && !th_json_bool(th_json_get(m->b, "generate"), true));

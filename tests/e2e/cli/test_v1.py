@@ -781,6 +781,31 @@ class Others(Face):
         self.assertEqual(chunks[-2]["choices"][0]["finish_reason"], "stop")
         self.assertGreater(chunks[-1]["usage"]["total_tokens"], 0)
 
+    def test_what_is_kept_of_a_request_that_has_its_whole_conversation(self):
+        """Nothing of a model's words alone, else a long chat is stored again with each of its requests; what an agent did."""
+        self.begin([{"text": "Hi."}], [{"text": "Hi."}], agents=[("helper", "model: gpt-5.4\n")])
+        said = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello there"}]
+        answers = [self.good_call("POST", "/v1/chat/completions", {"model": "gpt-5.4", "messages": said}),
+                   self.good_call("POST", "/v1/messages", {"model": "gpt-5.4", "max_tokens": 99, "messages": said[1:]})]
+        self.wait_for(lambda: not self.good_call("GET", "/api/sessions")["sessions"])
+        used = self.good_call("GET", "/api/usage?by=model")["usage"]
+        self.assertEqual([(r["model"], r["sessions"]) for r in used], [("gpt-5.4", len(answers))])
+        self.good_call("POST", "/v1/chat/completions", {"model": "helper", "messages": said})
+        self.good_call("POST", "/v1/chat/completions", {"model": "gpt-5.4", "messages": said, "store": True})
+        self.good_call("POST", "/v1/chat/completions", {"model": "helper", "messages": said, "store": False})
+        self.wait_for(lambda: len(self.good_call("GET", "/api/sessions")["sessions"]) == 2)
+
+    def test_the_title_of_a_session(self):
+        """The words of the first message, as a session has it that was begun otherwise: what lists show and searches find."""
+        self.begin([{"text": "Hi."}])
+        self.respond(input="What is the weather? " + "long " * 40 + "needle", instructions="Be brief.")
+        self.respond(input=[{"role": "developer", "content": "Be kind."}, {"role": "user", "content": [{"type": "input_text", "text": "Tell me more"}]}])
+        def found(query=""):
+            return [s["title"] for s in self.good_call("GET", "/api/sessions" + query)["sessions"]]
+        self.assertEqual([t[:20] for t in found()], ["Tell me more", "What is the weather?"])
+        self.assertEqual(found("?title=tell"), ["Tell me more"])
+        self.assertEqual([t[:20] for t in found("?text=needle")], ["What is the weather?"])
+
     def test_chat_calls(self):
         self.begin([CALL], [{"text": "Rain."}])
         tools = [{"type": "function", "function": {k: v for k, v in WEATHER.items() if k != "type"}}]
