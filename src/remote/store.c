@@ -141,6 +141,7 @@ static void list_path(const struct th_session_filter *f, size_t limit, struct th
 
 	th_buf_printf(path, "/api/sessions?limit=%zu&order=%s", limit,
 		      f->order == TH_LIST_CREATED ? "created" : "updated");
+	add_query(path, "user", f->user);
 	add_query(path, "state", f->state);
 	add_query(path, "agent", f->agent);
 	add_query(path, "title", f->title);
@@ -184,10 +185,6 @@ static enum th_code store_list(struct th_store *s, const struct th_session_filte
 	size_t count = 0;
 	enum th_code code = TH_OK;
 
-	if (filter->user.len)
-		return th_fail(err, TH_EUSAGE,
-			       "--user is for a log of this machine: a server lists the sessions "
-			       "of its caller");
 	if (filter->after.id.len)
 		th_cursor_print(filter->order, &at, &next);
 	do {

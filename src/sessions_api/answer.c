@@ -53,6 +53,46 @@ const char *th_api_body_text(struct th_api_body *b, struct th_str s)
 	return s.len ? th_arena_cstr(&b->memory, s) : NULL;
 }
 
+/* ---- options ---- */
+
+bool th_api_options_read(struct th_access *a, const char *const *names, const char *what,
+			 struct th_api_options *o)
+{
+	size_t at = 0;
+	bool named;
+
+	*o = (struct th_api_options){ .user = TH_BUF_INIT(8 * TH_KIB) };
+	named = th_access_query(a, "user", &o->user);
+	if (named && strcmp(o->user.ptr, a->user) != 0 && !(a->scopes & TH_SCOPE_ADMIN)) {
+		th_access_fail(a, 403, "scope", "another user's %s needs the scope admin", what);
+		return false;
+	}
+	if (!named || strcmp(o->user.ptr, "*") != 0) {
+		o->list[at++] = "user";
+		o->list[at++] = named ? o->user.ptr : a->user;
+	}
+	while (names[o->count]) {
+		const char *name = names[o->count];
+		struct th_buf *value = &o->values[o->count++];
+
+		assert(o->count <= TH_COUNT(o->values));
+		th_buf_init(value, 8 * TH_KIB);
+		if (!th_access_query(a, name, value))
+			continue;
+		o->list[at++] = name;
+		o->list[at++] = value->ptr;
+	}
+	o->list[at] = NULL;
+	return true;
+}
+
+void th_api_options_deinit(struct th_api_options *o)
+{
+	for (size_t i = 0; i < o->count; i++)
+		th_buf_deinit(&o->values[i]);
+	th_buf_deinit(&o->user);
+}
+
 /* ---- whose it is ---- */
 
 bool th_session_mine(struct th_access *a, struct th_str *ret_row)

@@ -43,6 +43,19 @@ bool th_api_is_name(struct th_access *a, struct th_str id);
 /* As a C string of the body's life; NULL: it is empty. */
 const char *th_api_body_text(struct th_api_body *b, struct th_str s);
 
+/* The words of a query as options of a list. */
+struct th_api_options {
+	struct th_buf user, values[10];
+	const char *list[2 * 11 + 1];
+	size_t count; /* of the values that were looked for */
+};
+
+/* Those of `names` (NULL ends them, at most 10), and whose: the caller's, or, with the scope admin,
+ * those of `user`, where * is all.  False: it was answered.  To be freed in both cases. */
+bool th_api_options_read(struct th_access *a, const char *const *names, const char *what,
+			 struct th_api_options *o);
+void th_api_options_deinit(struct th_api_options *o);
+
 /* ---- the caller's sessions ---- */
 
 /* The session of the access's first argument is its user's.  *ret_row, if not NULL: its object.

@@ -65,23 +65,14 @@ static void answer_wait(struct answer *w, int code, const struct thole_error *er
 
 void th_api_sessions_list(struct th_access *a)
 {
-	static const char *const names[] = { "state",  "agent", "title", "text", "metadata",
-					     "prefix", "order", "limit", "after" };
-	struct th_buf values[TH_COUNT(names)];
-	const char *options[2 * TH_COUNT(names) + 3] = { "user", a->user };
-	const struct th_found *page;
-	size_t at = 2;
+	static const char *const names[] = { "state",  "agent", "title", "text",  "metadata",
+					     "prefix", "order", "limit", "after", NULL };
+	struct th_api_options o;
+	const struct th_found *page = NULL;
 
-	for (size_t i = 0; i < TH_COUNT(names); i++) {
-		th_buf_init(&values[i], 8 * TH_KIB);
-		if (!th_access_query(a, names[i], &values[i]))
-			continue;
-		options[at++] = names[i];
-		options[at++] = values[i].ptr;
-	}
-	page = th_need_page(&a->needs, options);
-	for (size_t i = 0; i < TH_COUNT(names); i++)
-		th_buf_deinit(&values[i]);
+	if (th_api_options_read(a, names, "sessions", &o))
+		page = th_need_page(&a->needs, o.list);
+	th_api_options_deinit(&o);
 	if (page)
 		th_access_answer(a, 200, page);
 }

@@ -10,7 +10,7 @@
 static const struct th_route routes[] = {
 	{ "GET", "/", 0, th_page_index, 0, NULL, "the page for people: docs/PAGE.md", NULL },
 	{ "GET", "/web/{file}", 0, th_page_get, 0, NULL, "its files", NULL },
-	{ "GET", "/api/sessions", TH_SCOPE_READ, th_api_sessions_list, 0, NULL, "a page of sessions, newest first: state, agent, title, text, metadata, order, limit, after", NULL },
+	{ "GET", "/api/sessions", TH_SCOPE_READ, th_api_sessions_list, 0, NULL, "a page of sessions, newest first: state, agent, title, text, metadata, order, limit, after; user (scope admin; * is all)", NULL },
 	{ "POST", "/api/sessions", TH_SCOPE_RUN, th_api_sessions_create, BIG, NULL, "begins a session: agent, message, goal, start_at, id, metadata, limits; Idempotency-Key", &th_session_create_table },
 	{ "POST", "/api/sessions/import", TH_SCOPE_ADMIN, th_api_import, TH_HTTP1_BODY_MAX, "application/x-ndjson", "takes in what export gave", NULL },
 	{ "GET", "/api/sessions/{id}", TH_SCOPE_READ, th_api_session_get, 0, NULL, "one session", NULL },

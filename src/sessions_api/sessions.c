@@ -397,33 +397,13 @@ void th_api_session_delete(struct th_access *a)
 
 void th_api_usage(struct th_access *a)
 {
-	static const char *const names[] = { "by", "from", "to", "limit", "after" };
-	struct th_buf values[TH_COUNT(names)];
-	const char *options[2 * TH_COUNT(names) + 3];
-	struct th_buf user TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
-	bool named = th_access_query(a, "user", &user);
-	const struct th_found *list;
-	size_t at = 0;
+	static const char *const names[] = { "by", "from", "to", "limit", "after", NULL };
+	struct th_api_options o;
+	const struct th_found *list = NULL;
 
-	if (named && strcmp(user.ptr, a->user) != 0 && !(a->scopes & TH_SCOPE_ADMIN)) {
-		th_access_fail(a, 403, "scope", "another user's usage needs the scope admin");
-		return;
-	}
-	if (!named || strcmp(user.ptr, "*") != 0) {
-		options[at++] = "user";
-		options[at++] = named ? user.ptr : a->user;
-	}
-	for (size_t i = 0; i < TH_COUNT(names); i++) {
-		th_buf_init(&values[i], 8 * TH_KIB);
-		if (!th_access_query(a, names[i], &values[i]))
-			continue;
-		options[at++] = names[i];
-		options[at++] = values[i].ptr;
-	}
-	options[at] = NULL;
-	list = th_need_usage(&a->needs, options);
-	for (size_t i = 0; i < TH_COUNT(names); i++)
-		th_buf_deinit(&values[i]);
+	if (th_api_options_read(a, names, "usage", &o))
+		list = th_need_usage(&a->needs, o.list);
+	th_api_options_deinit(&o);
 	if (list)
 		th_access_answer(a, 200, list);
 }

@@ -101,6 +101,14 @@ class Served(serving.Served):
         everybody = self.good_call("GET", "/api/usage?by=user&user=*", who="boss")["usage"]
         self.assertEqual([u["user"] for u in everybody], ["alice", "bob"])
         self.assertEqual(self.call("GET", "/api/usage?by=week").status, 400)
+        for user in ("bob", "*"):
+            refused = self.call("GET", "/api/sessions?user=" + user)
+            self.assertEqual((refused.status, refused.json()["error"]["code"]), (403, "scope"))
+        def listed(query, who):
+            return [(s["user"], s["session_id"]) for s in self.good_call("GET", "/api/sessions?order=created" + query, who=who)["sessions"]]
+        self.assertEqual([listed("&user=alice", "alice"), listed("", "boss")], [[("alice", "mine")], []])
+        self.assertEqual([listed("&user=bob", "boss"), listed("&user=*", "boss")],
+                         [[("bob", "theirs")], [("bob", "theirs"), ("alice", "mine")]])
         self.assertEqual(self.call("DELETE", "/api/sessions/theirs").status, 404)
         self.assertEqual(self.call("DELETE", "/api/sessions/mine", who="reader").status, 403)
         connection, response = self.stream("/api/sessions/mine/events")

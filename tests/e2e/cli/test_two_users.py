@@ -198,6 +198,8 @@ class Walk(serving.Served):
     def look_search(self, who):
         self.soon(lambda answer: self.assertEqual(answer.json()["sessions"], []), who, "GET", "/api/sessions?metadata=of%3D" + OTHER[who])
         self.soon(lambda answer: self.is_mine(who, answer.json()["sessions"]), who, "GET", "/api/sessions?text=go&limit=20")
+        for user in (OTHER[who], "*"):
+            self.soon(lambda answer: self.assertEqual(answer.status, 403), who, "GET", "/api/sessions?user=" + user)
 
     def look_usage(self, who):
         self.soon(lambda answer: self.is_mine(who, answer.json()["usage"]), who, "GET", "/api/usage?by=session&limit=50")
