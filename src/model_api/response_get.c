@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "model_api/response_internal.h"
-#include "server/listing.h"
 
 static void not_found(struct th_access *a)
 {
@@ -247,56 +246,18 @@ void th_v1_responses_cancel(struct th_access *a)
 
 /* ---- what it was asked with ---- */
 
-static enum th_take takes_input(struct th_str line)
-{
-	struct th_str kind = th_json_raw_inside(th_json_raw_get(line, "kind"));
-
-	if (th_str_is(kind, "model_requested"))
-		return TH_TAKE_NO_MORE;
-	return th_str_is(kind, "items_added") || th_str_is(kind, "message") ? TH_TAKE_YES
-									    : TH_TAKE_NO;
-}
-
-static void list_input(struct th_str line, struct th_listing *list)
-{
-	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	const struct th_json *v, *data;
-	struct th_json_iter it;
-	char prefix[TH_LISTING_ID_MAX];
-
-	if (th_json_parse(line, &doc, NULL) != TH_OK)
-		return;
-	v = th_json_root(doc);
-	data = th_json_get(v, "data");
-	snprintf(prefix, sizeof(prefix), "item_%lld", (long long)th_json_get_int(v, "seq", 0));
-	if (th_str_is(th_json_get_str(v, "kind"), "message")) {
-		th_listing_add(list, data, prefix, false);
-		return;
-	}
-	it = th_json_iter(th_json_get(data, "items"));
-	while (th_json_next(&it))
-		th_listing_add(list, it.val, prefix, false);
-}
-
-/* They stand before the first request to the model, so what is read here is short. */
 static void items(struct request *r)
 {
 	struct th_listing list TH_CLEANUP(th_listing_deinit) = TH_LISTING_INIT;
 	struct th_access *a = r->access;
-	const struct th_found *log =
-	    th_need_log(&a->needs, r->stored.session, a->user, r->stored.after + 1, takes_input);
-	struct th_str rest;
+	struct thole_error err;
+	enum th_stored_result result = th_asked_list(&a->needs, a->user, &r->stored, &list, &err);
 
-	r->later = !log;
-	if (!log)
-		return;
-	if (log->err) {
-		th_access_error(a, log->err);
-		return;
-	}
-	for (rest = log->text; rest.len;)
-		list_input(th_str_split(&rest, '\n'), &list);
-	th_listing_answer(&list, a);
+	r->later = result == TH_STORED_PENDING;
+	if (result == TH_STORED_FOUND)
+		th_listing_answer(&list, a);
+	else if (!r->later)
+		th_access_error(a, &err);
 }
 
 void th_v1_responses_items(struct th_access *a)

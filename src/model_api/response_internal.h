@@ -6,6 +6,7 @@
 #define TH_MODEL_API_RESPONSE_INTERNAL_H
 
 #include "model_api/response.h"
+#include "server/listing.h"
 
 /* Of the metadata of sessions that are a conversation's. */
 #define TH_CONVERSATION_MEMBER "thole_conversation"
@@ -118,6 +119,20 @@ enum th_stored_result th_stored_get(struct th_needs *n, const char *user, struct
 /* The last response of a session; what was only put there since does not count. */
 enum th_stored_result th_stored_get_last(struct th_needs *n, const char *user, const char *session,
 					 struct th_stored *ret, struct thole_error *err);
+
+/* ---- response_asked.c ---- */
+
+#define TH_ASKED_PREFIX "in_" /* of an item's name: in_<its response's>_<its place> */
+
+/* What it was asked with is added to `list`.  FAILED: `err` says why. */
+enum th_stored_result th_asked_list(struct th_needs *needs, const char *user,
+				    const struct th_stored *d, struct th_listing *list,
+				    struct thole_error *err);
+/* One of them as JSON, appended to `out`.  FAILED: `err` says why, unless there is none at that
+ * place. */
+enum th_stored_result th_asked_item(struct th_needs *needs, const char *user,
+				    const struct th_stored *d, size_t index, struct th_buf *out,
+				    struct thole_error *err);
 
 /* ---- response_name.c: resp_<its session's id>_<the event that it begins behind> ---- */
 

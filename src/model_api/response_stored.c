@@ -453,12 +453,15 @@ enum th_stored_result th_stored_item(struct th_needs *needs, const char *user, s
 	if (code != TH_STORED_FOUND)
 		return code;
 	d.reply.sealed = true;
-	if (n.index < d.reply.count && th_json_bool(th_json_get(d.member, "store"), true)) {
-		th_buf_add_cstr(out, d.reply.items[n.index].json);
-	} else {
-		(void)not_there(err);
+	(void)not_there(err);
+	if (!th_json_bool(th_json_get(d.member, "store"), true))
 		code = TH_STORED_FAILED;
-	}
+	else if (th_str_starts(name, TH_STR(TH_ASKED_PREFIX)))
+		code = th_asked_item(needs, user, &d, n.index, out, err);
+	else if (n.index < d.reply.count)
+		th_buf_add_cstr(out, d.reply.items[n.index].json);
+	else
+		code = TH_STORED_FAILED;
 	th_stored_deinit(&d);
 	return code;
 }

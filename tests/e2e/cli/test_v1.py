@@ -495,7 +495,13 @@ class Responses(Face):
         self.assertEqual(two["output"][0]["content"][0]["text"], "Again.")
         sent = self.log_of(two)[1]["data"]["items"]
         self.assertEqual(([i["role"] for i in sent], sent[1]["content"][0]["text"]), (["user", "assistant", "user"], "Not asked."))
-        self.assertEqual(self.respond(status=404, input=[{"id": "msg_none"}])["error"]["code"], "item_not_found")
+        asked = [self.good_call("GET", "/v1/responses/%s/input_items?order=asc" % r["id"])["data"] for r in (one, two)]
+        self.assertEqual([i["id"] for i in asked[0] + asked[1]],
+                         ["in_%s_%d" % (r["id"][len("resp_"):], i) for r, count in ((one, 1), (two, 3)) for i in range(count)])
+        three = self.respond(input=[{"type": "item_reference", "id": asked[0][0]["id"]}, {"type": "item_reference", "id": asked[1][2]["id"]}])
+        self.assertEqual([i["content"][0]["text"] for i in self.log_of(three)[1]["data"]["items"]], ["Hello.", "And?"])
+        for name in (asked[0][0]["id"][:-1] + "1", "msg_none"):
+            self.assertEqual(self.respond(status=404, input=[{"id": name}])["error"]["code"], "item_not_found")
         answer = self.call("POST", "/v1/responses", {"model": "gpt-5.4", "input": [{"type": "item_reference", "id": said["id"]}]}, who="bob")
         self.assertEqual(answer.status, 404)
 
