@@ -172,7 +172,8 @@ static enum th_code find_waiting(struct th_live *l, enum th_call_phase phase, st
 
 	search(l, &s);
 	if (!s.count)
-		return th_fail(err, TH_ENOENT, "no call %.*s waits for %s", TH_FMT(shown),
+		return th_fail(err, TH_ENOENT, "no call %.*s%swaits for %s", TH_FMT(shown),
+			       shown.len ? " " : "",
 			       phase == TH_CALL_ASKED ? "a decision" : "a word about its outcome");
 	if (name.len && s.count > 1)
 		return th_fail(err, TH_EUSAGE,

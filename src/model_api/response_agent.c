@@ -168,6 +168,31 @@ static const struct th_json *allowed_tools(const struct th_json *choice)
 		   : NULL;
 }
 
+int64_t th_making_compacts_from(const struct th_making *m)
+{
+	const struct th_json *list = th_json_get(m->b, "context_management");
+	const struct th_json *only = th_json_at(list, 0);
+
+	if (th_json_count(list) != 1 || !th_str_is(th_json_get_str(only, "type"), "compaction"))
+		return 0;
+	return th_json_get_int(only, "compact_threshold", 0);
+}
+
+/* Of a history that grows too long: context_management, or truncation. */
+static int set_compact(struct th_making *m, struct thole_agent *agent, struct thole_error *err)
+{
+	int64_t tokens = th_face_is_responses(m->face) ? th_making_compacts_from(m) : 0;
+	char text[80];
+
+	snprintf(text, sizeof(text), "{\"condenser\":\"provider\",\"tokens\":%lld}",
+		 (long long)tokens);
+	if (tokens > 0)
+		return thole_agent_set_json(agent, "compact", text, err);
+	return th_str_is(th_json_get_str(m->b, "truncation"), "auto")
+		   ? thole_agent_set_json(agent, "compact", "{\"condenser\":\"recent\"}", err)
+		   : 0;
+}
+
 /* A model that is named raw: it has the request's settings, and no tool of ours. */
 static int raw_agent(struct th_making *m, struct thole_agent *agent, struct thole_error *err)
 {
@@ -189,9 +214,7 @@ static int raw_agent(struct th_making *m, struct thole_agent *agent, struct thol
 	    agent, "model", th_arena_cstr(&m->memory, th_json_get_str(m->u, "model")) ?: "", err);
 	if (!code)
 		code = thole_agent_set_json(agent, "settings", json.ptr, err);
-	if (!code && th_str_is(th_json_get_str(m->b, "truncation"), "auto"))
-		code = thole_agent_set_json(agent, "compact", "{\"condenser\":\"recent\"}", err);
-	return code;
+	return code ?: set_compact(m, agent, err);
 }
 
 /* What the answer must look like: JSON Schema, or any object. */
@@ -224,6 +247,7 @@ static void put_key(const struct th_making *m, struct th_buf *out)
 			th_jw_null(&w);
 	}
 	th_jw_bool(&w, th_str_is(th_json_get_str(m->b, "truncation"), "auto"));
+	th_jw_int(&w, th_making_compacts_from(m));
 	th_jw_array_end(&w);
 }
 

@@ -116,7 +116,12 @@ static bool check_words(struct th_making *m)
 	const struct th_json *truncation = th_json_get(m->b, "truncation");
 	const struct th_json *format = th_json_get(th_json_get(m->b, "text"), "format");
 	struct th_json_iter it = th_json_iter(th_json_get(m->b, "include"));
+	const struct th_json *management = th_json_get(m->b, "context_management");
 
+	if (!th_json_is_null(management) && th_making_compacts_from(m) < 1)
+		return refuse(m, "context_management",
+			      "context_management is [{\"type\": \"compaction\", "
+			      "\"compact_threshold\": TOKENS}]");
 	if (!th_json_is_null(truncation) && !one_of(th_json_str(truncation), truncations))
 		return refuse(m, "truncation", "truncation is auto or disabled");
 	if (!th_json_is_null(format) && !one_of(th_json_get_str(format, "type"), formats))

@@ -66,6 +66,8 @@ bool th_conversation_note(const struct th_json *item);
 /* What the request says beside its input: fills in echo and digest. */
 bool th_making_put_echo(struct th_making *m);
 bool th_making_agent(struct th_making *m, const char *workspace, struct thole_agent **ret);
+/* The tokens of context_management, from which a provider compacts; below 1: it says none. */
+int64_t th_making_compacts_from(const struct th_making *m);
 
 /* ---- response_session.c ---- */
 

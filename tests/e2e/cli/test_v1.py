@@ -735,6 +735,14 @@ class Responses(Face):
         # The sessions go with the answers; what they used stays.
         self.wait_for(lambda: len(self.good_call("GET", "/api/sessions")["sessions"]) == 1)
 
+    def test_a_compaction_by_the_model_s_provider(self):
+        self.begin([{"text": "Hi."}])
+        asked = [{"type": "compaction", "compact_threshold": 50000}]
+        self.respond(input="Hello.", context_management=asked)
+        self.assertEqual(self.sent()["context_management"], asked)
+        for wrong in ([], {}, [{"type": "compaction"}], [{"type": "other", "compact_threshold": 5}], asked * 2, [{"type": "compaction", "compact_threshold": -1}]):
+            self.assertEqual(self.respond(status=400, input="Hello.", context_management=wrong)["error"]["param"], "context_management")
+
     def test_a_compaction_that_cannot_be(self):
         self.begin([{"text": "Short."}])
         for body, status in (({"model": None}, 400), ({"input": None}, 400), ({"input": []}, 400), ({"model": "none"}, 404),
