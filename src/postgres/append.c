@@ -180,7 +180,9 @@ static enum th_code write_all(struct th_pg_appending *w)
 	for (struct th_batch *b = w->list; b; b = b->next)
 		for (size_t i = 0; i < b->append_count && !b->refused && code == TH_OK; i++)
 			code = append_one(w, &b->appends[i]);
-	return code == TH_OK ? th_pg_write_rows(w) : code;
+	if (code == TH_OK)
+		code = th_pg_write_rows(w);
+	return code == TH_OK ? th_pg_reserved_end(w) : code;
 }
 
 enum th_code th_postgres_append(struct th_postgres *s, struct th_batch *list, struct th_err *err)

@@ -59,6 +59,9 @@ struct th_pg_entry *th_pg_entry_find(const struct th_pg_appending *w, struct th_
 TH_NODISCARD enum th_code th_pg_fork_check(struct th_pg_appending *w, const struct th_append *a,
 					   enum th_code *ret_result);
 
+/* reserve.c: of sessions that run after it, queues what takes their reservations away. */
+TH_NODISCARD enum th_code th_pg_reserved_end(struct th_pg_appending *w);
+
 /* columns.c: adds to what is queued on the connection. */
 void th_pg_columns_reset(struct th_pg_columns *c);
 /* Blobs, before anything else. */

@@ -165,6 +165,11 @@ static enum th_code insert(struct th_postgres *s, const char *name, struct th_er
 				 " s.owner <> '') LIMIT " DEAD_MAX " FOR UPDATE SKIP LOCKED)",
 				 NULL, err);
 	if (code == TH_OK)
+		code = th_pq_add(c,
+				 "DELETE FROM thole.reserved r WHERE NOT EXISTS (SELECT 1 FROM"
+				 " thole.owners o WHERE o.owner = r.owner)",
+				 NULL, err);
+	if (code == TH_OK)
 		code = th_postgres_commit(s, err);
 	if (code != TH_OK)
 		th_pq_rollback(c);

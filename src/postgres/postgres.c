@@ -67,6 +67,7 @@ static void postgres_close(struct th_store *store)
 	th_pq_close(&s->writer);
 	th_pg_columns_free(s->columns);
 	th_pg_known_free(s->known);
+	th_pg_reserved_deinit(s);
 	th_group_deinit(&s->group);
 	pthread_mutex_destroy(&s->writing);
 	pthread_mutex_destroy(&s->lock);
@@ -224,6 +225,10 @@ const struct th_store_kind th_store_postgres = {
 	.abandoned = th_postgres_abandoned,
 	.outbox_put = th_postgres_outbox_put,
 	.outbox_take = th_postgres_outbox_take,
+	.reserve_many = th_postgres_reserve_many,
+	.reservation_use = th_postgres_reservation_use,
+	.reservation_is = th_postgres_reservation_is,
+	.unreserve_many = th_postgres_unreserve_many,
 	.get = th_postgres_get,
 	.list = th_postgres_list,
 	.read = th_postgres_read,

@@ -3,8 +3,8 @@
  * postgres.h - the PostgreSQL store, shared by its files: postgres.c (opening),
  * link.c, schema.c, row.c, commit.c (transactions), write.c (batches), append.c
  * (what goes into one; with entries.c, columns.c and fork.c), known.c, owner.c,
- * lease.c, node.c, notify.c, outbox.c, read.c, list.c, queue.c, remove.c, place.c, put.c, choose.c,
- * clean.c, verify.c.  Only these include it.
+ * lease.c, node.c, notify.c, outbox.c, reserve.c, read.c, list.c, queue.c, remove.c, place.c,
+ * put.c, choose.c, clean.c, verify.c.  Only these include it.
  *
  * Everything is in the schema `thole` of a database.  A session has a number, by
  * which its events are kept: (session_number, seq) is their key.  Text that a
@@ -33,10 +33,19 @@
 #include "store/common.h"
 #include "store/group.h"
 
-#define TH_POSTGRES_VERSION 10
+#define TH_POSTGRES_VERSION 11
 
 /* Whose lease is over at any time: the owner of sessions that were handed over. */
 #define TH_PG_NOBODY "handed-over"
+
+/* What this runtime has reserved: a row of the database. */
+struct th_pg_reserved {
+	struct th_pg_reserved *next;
+	bool used;                           /* the append that is under way takes its place */
+	char session[TH_SESSION_ID_MAX + 1]; /* for which it is; empty: that is not known yet */
+	size_t session_len, name_len;
+	char name[];
+};
 
 /* What this process is to the database: a row that it renews. */
 struct th_pg_owner {
@@ -140,8 +149,9 @@ struct th_postgres {
 	int64_t batch;                 /* number of the last transaction of this owner */
 	struct th_pg_columns *columns; /* memory that is used again */
 
-	pthread_mutex_t lock; /* of what follows */
-	uint64_t system;      /* which database it is; 0: not known yet */
+	pthread_mutex_t lock;            /* of what follows */
+	uint64_t system;                 /* which database it is; 0: not known yet */
+	struct th_pg_reserved *reserved; /* this runtime's, newest first */
 };
 
 /* link.c */
@@ -288,6 +298,17 @@ enum th_code th_postgres_outbox_put(struct th_store *store, const struct th_outb
 				    size_t count, bool merged, struct th_err *err);
 enum th_code th_postgres_outbox_take(struct th_store *store, th_outbox_fn *fn, void *ctx,
 				     struct th_err *err);
+
+/* reserve.c */
+enum th_code th_postgres_reserve_many(struct th_store *store, const struct th_session_room *list,
+				      size_t count, struct th_err *errs, struct th_err *err);
+void th_postgres_reservation_use(struct th_store *store, struct th_str name, struct th_str id);
+bool th_postgres_reservation_is(struct th_store *store, struct th_str name);
+enum th_code th_postgres_unreserve_many(struct th_store *store, const struct th_str *names,
+					size_t count, struct th_err *err);
+/* The append (th_pg_reserved_end) is durable, or came to nothing. */
+void th_pg_reserved_settle(struct th_postgres *s, bool durable);
+void th_pg_reserved_deinit(struct th_postgres *s);
 
 /* read.c */
 TH_NODISCARD enum th_code th_postgres_read_begin(struct th_postgres *s, struct th_err *err);

@@ -200,12 +200,24 @@ static const char *const tenth[] = {
 	" PRIMARY KEY (owner, source, name))",
 	NULL,
 };
+/*
+ * Sessions that are about to run, so that all nodes together begin no more than a user may have
+ * (reserve.c).  A row of `users` is what those who count lock.
+ */
+static const char *const eleventh[] = {
+	"CREATE TABLE thole.users (user_id text COLLATE \"C\" PRIMARY KEY)",
+	"CREATE TABLE thole.reserved ("
+	" name text COLLATE \"C\" PRIMARY KEY, user_id text COLLATE \"C\" NOT NULL,"
+	" owner text COLLATE \"C\" NOT NULL)",
+	"CREATE INDEX reserved_user ON thole.reserved (user_id)",
+	NULL,
+};
 /* clang-format on */
 
 /* What leads to version i + 1. */
 static const char *const *const steps[TH_POSTGRES_VERSION] = { first, second, third,   fourth,
 							       fifth, sixth,  seventh, eighth,
-							       ninth, tenth };
+							       ninth, tenth,  eleventh };
 
 /* 0: there is no schema. */
 static enum th_code version_get(struct th_pq *c, int64_t *ret, struct th_err *err)

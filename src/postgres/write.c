@@ -38,6 +38,7 @@ static enum th_code transact(struct th_postgres *s, struct th_batch *list, struc
 		code = th_postgres_append(s, list, err);
 	if (code == TH_OK)
 		code = th_postgres_commit(s, err);
+	th_pg_reserved_settle(s, code == TH_OK);
 	if (code == TH_OK)
 		return code;
 	th_pg_known_clear(s->known);

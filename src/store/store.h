@@ -18,7 +18,8 @@
  * its callback, which runs on the loop's thread, never inside `commit`.  Of a
  * kind that is not `single`, other threads may call what takes, gives back or
  * changes sessions at once: lease, lease_many, release, release_many, remove, outbox_put,
- * outbox_take and commit_now.  They wait for each other and for the commit that is under way.
+ * outbox_take, reserve_many, unreserve_many and commit_now.  They wait for each other and for the
+ * commit that is under way.
  */
 #ifndef TH_STORE_STORE_H
 #define TH_STORE_STORE_H
@@ -177,6 +178,15 @@ struct th_outbox_line {
 typedef enum th_code th_outbox_fn(void *ctx, const struct th_outbox_line *line, bool taken,
 				  struct th_err *err);
 
+/* Room for a session of a user's that is to run, by a name that nobody else has. */
+struct th_session_room {
+	struct th_str name, user;
+	int64_t most; /* so many of the user's may run */
+	/* Sessions whose rows say that they run, and that this runtime knows to rest. */
+	const struct th_str *resting;
+	size_t resting_count;
+};
+
 /* A session that is to be given back: held under this epoch. */
 struct th_held {
 	struct th_str session_id;
@@ -284,6 +294,22 @@ struct th_store_kind {
 	 * that live. */
 	enum th_code (*outbox_take)(struct th_store *s, th_outbox_fn *fn, void *ctx,
 				    struct th_err *err);
+
+	/* Of a store that other machines use; NULL: its runtime knows all that run. */
+	/* In one transaction, each in its turn, errs[i] says how it went.  Counted is what runs of
+	 * the user's, whoever has it, helpers left out, and what is reserved for him by runtimes
+	 * that live; ELIMIT: `most` or more.  EBUSY: another runtime counts the user's just now;
+	 * nothing is waited for. */
+	enum th_code (*reserve_many)(struct th_store *s, const struct th_session_room *list,
+				     size_t count, struct th_err *errs, struct th_err *err);
+	/* It is for this session: the append by which that runs takes its place, in the same
+	 * transaction.  At once, on any thread. */
+	void (*reservation_use)(struct th_store *s, struct th_str name, struct th_str session_id);
+	/* Nobody has taken its place yet.  The same. */
+	bool (*reservation_is)(struct th_store *s, struct th_str name);
+	/* Given back; what is not there any more is passed over. */
+	enum th_code (*unreserve_many)(struct th_store *s, const struct th_str *names, size_t count,
+				       struct th_err *err);
 
 	enum th_code (*get)(struct th_store *s, struct th_str session_id, struct th_arena *a,
 			    struct th_session_row *ret, struct th_err *err); /* ENOENT */
