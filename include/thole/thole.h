@@ -1163,6 +1163,27 @@ TH_API int thole_runtime_outbox_take_start(struct thole_runtime *rt, thole_line_
 					   thole_done_fn *done, void *ctx,
 					   struct thole_reading **ret, struct thole_error *err);
 
+/*
+ * Room for one session more of a user's that is to run, of whom `most` may over all runtimes of
+ * such a store: counted are those that run, whoever has them, and what is reserved for him.
+ * `name` (1 to 64 bytes) is new.  `resting`, ended by NULL, or NULL: sessions of his that this
+ * runtime has and that do not run, such as those that wait for a client's results.  `done` is
+ * called once, from thole_runtime_run; ELIMIT: `most` run already; EBUSY: others counted for ten
+ * seconds.  Until a session takes its place it is there, at most as long as this runtime lives.
+ * EUNSUPPORTED: the store is of this machine alone.
+ */
+TH_API int thole_runtime_reserve_start(struct thole_runtime *rt, const char *name, const char *user,
+				       int64_t most, const char *const *resting,
+				       thole_done_fn *done, void *ctx, struct thole_error *err);
+/* It is for this session, which has not been told to run yet, or in this pass of the loop: the
+ * transaction that writes down that it runs ends it.  What is not there is passed over. */
+TH_API int thole_runtime_reservation_use(struct thole_runtime *rt, const char *name,
+					 const char *session_id, struct thole_error *err);
+/* Given back, beside the loop; one that was asked for and not answered yet, too: its `done` is not
+ * called.  What is not there is passed over. */
+TH_API int thole_runtime_unreserve(struct thole_runtime *rt, const char *name,
+				   struct thole_error *err);
+
 /* ---- watching -------------------------------------------------------------------------------- */
 
 enum thole_note_kind {

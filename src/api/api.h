@@ -21,6 +21,7 @@
 #include "runtime/runtime.h"
 
 struct th_api_removed;
+struct th_api_reserving;
 struct th_png;
 
 /* What threads share; outlives the runtime until the last call was answered. */
@@ -54,8 +55,9 @@ struct thole_runtime {
 	int64_t start_ms;
 	thole_left_fn *left; /* NULL: nobody is told */
 	void *left_ctx;
-	struct th_tried tried;          /* sessions that were taken over, and left again */
-	struct thole_reading *readings; /* beside the loop, that are not over */
+	struct th_tried tried;              /* sessions that were taken over, and left again */
+	struct thole_reading *readings;     /* beside the loop, that are not over */
+	struct th_api_reserving *reserving; /* asked for, and not answered */
 	struct th_api_removed *removed; /* the names of those that are being deleted beside it */
 	struct thole_watcher *released; /* that get the notes they missed while held */
 	struct thole_session *sessions; /* all, in a list */
@@ -92,6 +94,10 @@ int th_api_check_removed(const struct thole_runtime *rt, const char *id, struct 
 /* The first of that name, and the next one behind `s`; NULL: there is none. */
 struct thole_session *th_api_named_first(const struct thole_runtime *rt, const char *id);
 struct thole_session *th_api_named_next(const struct thole_session *s);
+
+/* ---- reserve.c ---- */
+
+void th_api_reserving_end(struct thole_runtime *rt); /* nobody is told any more */
 
 /* ---- schedule.c: sessions whose first task begins later ---- */
 

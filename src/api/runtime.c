@@ -168,6 +168,7 @@ static void close_runtime(struct thole_runtime *rt)
 	th_api_screens_end(rt);
 	th_api_computers_end(rt);
 	th_api_readings_end(rt);
+	th_api_reserving_end(rt);
 	if (rt->takeover)
 		th_reader_cancel(rt->takeover);
 	rt->takeover = NULL;
@@ -482,8 +483,8 @@ static bool all_rest(void *ctx)
 
 	if (atomic_load(&rt->inbox->stop))
 		return true;
-	if (rt->notes || rt->released || rt->readings || th_runtime_gives(rt->rt) ||
-	    (s && !th_api_session_rests(s)))
+	if (rt->notes || rt->released || rt->readings || rt->reserving ||
+	    th_runtime_gives(rt->rt) || (s && !th_api_session_rests(s)))
 		return false;
 	for (s = rt->sessions; s && th_api_session_rests(s); s = s->next)
 		;

@@ -238,6 +238,7 @@
 #define TH_STORE_LEASE_MS 9000             /* without a word from the database, then it is lost */
 #define TH_USED_SAID_MS 60000              /* a running session tells what it took so often */
 #define TH_LEASES_MAX 256                  /* taken, and as many given back, at a time */
+#define TH_RESERVATION_NAME_MAX 64         /* bytes */
 #define TH_LEASE_GIVE_TRIES 7              /* while the database cannot be reached */
 #define TH_STORE_BUSY_MS 10000             /* how long another process may write */
 #define TH_STORE_CACHE_MAX (1 * TH_MIB)    /* pages that one connection keeps */

@@ -16,6 +16,7 @@
 #include "runtime/leases.h"
 #include "runtime/otlp.h"
 #include "runtime/registry.h"
+#include "runtime/reservations.h"
 #include "runtime/resolved_models.h"
 #include "runtime/runtime.h"
 #include "script/callbacks.h"
@@ -114,6 +115,7 @@ struct th_runtime {
 	struct th_store *store;
 	struct th_reader *reader, *long_reader, *blob_reader, *writer;
 	struct th_leases *leases;
+	struct th_reservations *reservations;
 	const struct th_config *config;
 	struct th_driver *driver;
 	struct th_deferred flush, reap, lost;

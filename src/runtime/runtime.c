@@ -312,8 +312,10 @@ enum th_code th_runtime_new(const struct th_runtime_options *options, struct th_
 		rt->writer = th_reader_new(rt->loop, rt->store, TH_STR(""));
 		if (!rt->reader || !rt->long_reader || !rt->blob_reader || !rt->writer)
 			code = th_fail_memory(err);
-		else
-			rt->leases = th_leases_new(rt->loop, rt->store, rt->writer);
+	}
+	if (!code) {
+		rt->leases = th_leases_new(rt->loop, rt->store, rt->writer);
+		rt->reservations = th_reservations_new(rt->loop, rt->store, rt->writer);
 	}
 	th_buf_init(&rt->scope, 2 * TH_PATH_LEN_MAX);
 	th_buf_init(&rt->labels, TH_LABELS_TEXT_MAX);
@@ -361,6 +363,7 @@ struct th_runtime *th_runtime_free(struct th_runtime *rt)
 		th_runtime_executor_ended(rt, (struct th_str){});
 	th_runtime_given_free(rt);
 	rt->leases = th_leases_free(rt->leases);
+	rt->reservations = th_reservations_free(rt->reservations);
 	rt->writer = th_reader_free(rt->writer);
 	rt->reader = th_reader_free(rt->reader);
 	rt->long_reader = th_reader_free(rt->long_reader);
@@ -424,6 +427,11 @@ struct th_reader *th_runtime_blob_reader(struct th_runtime *rt)
 struct th_reader *th_runtime_writer(struct th_runtime *rt)
 {
 	return rt->writer;
+}
+
+struct th_reservations *th_runtime_reservations(struct th_runtime *rt)
+{
+	return rt->reservations;
 }
 
 enum th_code th_runtime_tool(struct th_runtime *rt, const struct th_tool_row *row,

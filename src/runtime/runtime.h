@@ -47,6 +47,9 @@ struct th_reader *th_runtime_blob_reader(struct th_runtime *rt);
 /* Its jobs get the loop's handle, on a thread, for what store.h lets other threads call. */
 struct th_reader *th_runtime_writer(struct th_runtime *rt);
 
+/* Of a store whose kind has reserve_many. */
+struct th_reservations *th_runtime_reservations(struct th_runtime *rt);
+
 /* What others of the store leave is told to `fn`, as store.h has it. */
 void th_runtime_when_left(struct th_runtime *rt, th_store_heard_fn *fn, void *ctx);
 

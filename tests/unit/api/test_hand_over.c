@@ -142,10 +142,61 @@ static void outbox(void **state)
 	GOOD(thole_runtime_free(rt));
 }
 
+/* What became of it; its name is its user's, too. */
+static int reserve(struct thole_runtime *rt, const char *name, int64_t most)
+{
+	struct heard h = { 0 };
+
+	GOOD(thole_runtime_reserve_start(rt, name, "u", most, NULL, on_done, &h, &error));
+	GOOD(thole_runtime_run(rt, &error));
+	assert_true(h.over);
+	return h.code;
+}
+
+/* Two runtimes have together what a user may, and a session that runs takes the place of what was
+ * reserved for it. */
+static void reserving(void **state)
+{
+	struct scripted *model = scripted_new(says_hello, NULL);
+	const char *const options[] = { "id", "runs", "user", "u", NULL };
+	const char *server = getenv("THOLE_TEST_POSTGRES");
+	struct thole_agent *agent = agent_of("a");
+	struct thole_runtime *rt, *second;
+	struct thole_session *s = NULL;
+	struct heard never = { 0 };
+	char url[512];
+
+	(void)state;
+	snprintf(url, sizeof(url), "%spostgres", server);
+	rt = runtime_at(scripted_url(model), url);
+	second = runtime_at("http://127.0.0.1:1/v1", url);
+	assert_int_equal(reserve(rt, "one", 1), 0);
+	assert_int_equal(reserve(second, "two", 1), THOLE_ELIMIT);
+	GOOD(thole_runtime_unreserve(rt, "one", &error));
+	/* Asked for, and not wanted any more: nobody is told, and nothing is left of it. */
+	GOOD(thole_runtime_reserve_start(rt, "gone", "u", 1, NULL, on_done, &never, &error));
+	GOOD(thole_runtime_unreserve(rt, "gone", &error));
+	assert_int_equal(reserve(rt, "last", 1), 0);
+	assert_false(never.over);
+	GOOD(thole_runtime_reservation_use(rt, "last", "runs", &error));
+	GOOD(thole_session_new_with(rt, agent, options, &s, &error));
+	GOOD(thole_session_run(s, "Go.", &error));
+	assert_int_equal(thole_session_state(s), THOLE_FINISHED);
+	assert_int_equal(reserve(second, "two", 1), 0);
+	assert_int_equal(reserve(rt, "more", 1), THOLE_ELIMIT);
+	GOOD(thole_runtime_reserve_start(rt, "with", "u", 2, options, on_done, &never, &error));
+	thole_session_free(s);
+	thole_agent_free(agent);
+	GOOD(thole_runtime_free(rt));
+	assert_false(never.over);
+	GOOD(thole_runtime_free(second));
+	scripted_free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(not_durable_yet),
-					    cmocka_unit_test(outbox) };
+					    cmocka_unit_test(outbox), cmocka_unit_test(reserving) };
 
 	return cmocka_run_group_tests(tests, away_from_home, NULL);
 }

@@ -356,6 +356,23 @@ static void alone(void **state)
 	    thole_runtime_outbox_take_start(NULL, on_line, on_done, &g, NULL, &error));
 	BAD(THOLE_EUNSUPPORTED,
 	    thole_runtime_outbox_take_start(rt, on_line, on_done, &g, NULL, &error));
+	BAD(THOLE_EUNSUPPORTED,
+	    thole_runtime_reserve_start(rt, "n", "u", 1, NULL, on_done, &g, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_reserve_start(rt, "n", "u", 0, NULL, on_done, &g, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_reserve_start(rt, "n", "u", 1, NULL, NULL, &g, &error));
+	BAD(THOLE_EUSAGE, thole_runtime_reserve_start(rt, "n", "", 1, NULL, on_done, &g, &error));
+	BAD(THOLE_EUSAGE,
+	    thole_runtime_reserve_start(NULL, "n", "u", 1, NULL, on_done, &g, &error));
+	GOOD(thole_runtime_reservation_use(rt, "n", "s", &error));
+	GOOD(thole_runtime_unreserve(rt, "n", &error));
+	BAD(THOLE_EUSAGE, thole_runtime_reservation_use(NULL, "n", "s", &error));
+	BAD(THOLE_EUSAGE, thole_runtime_unreserve(NULL, "n", &error));
+	memset(name, 'n', sizeof(name) - 1);
+	BAD(THOLE_ELIMIT, thole_runtime_reserve_start(rt, name, "u", 1, NULL, on_done, &g, &error));
+	BAD(THOLE_ELIMIT, thole_runtime_reservation_use(rt, name, "s", &error));
+	BAD(THOLE_ELIMIT, thole_runtime_unreserve(rt, name, &error));
+	name[TH_RESERVATION_NAME_MAX] = '\0';
+	GOOD(thole_runtime_unreserve(rt, name, &error));
 	BAD(THOLE_EUNSUPPORTED, thole_runtime_announce(rt, full, &error));
 	BAD(THOLE_EUNSUPPORTED, thole_runtime_announce(rt, none, &error));
 	BAD(THOLE_EUSAGE, thole_runtime_announce(rt, unknown, &error));
