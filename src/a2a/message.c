@@ -58,6 +58,7 @@ static struct th_hub *begin(struct th_a2a *m, struct th_str context, const struc
 	struct thole_session *session = NULL;
 	struct thole_agent *agent = NULL;
 	struct thole_error err;
+	struct th_hub *h;
 	int code;
 
 	if (!has_room(m))
@@ -82,8 +83,10 @@ static struct th_hub *begin(struct th_a2a *m, struct th_str context, const struc
 		return NULL;
 	}
 	s->metrics.sessions_begun++;
-	th_hub_adopt(th_hub_get(s, id, m->access->user), session);
-	return th_hub_find(s, id);
+	h = th_hub_get(s, id, m->access->user);
+	th_hub_adopt(h, session);
+	th_quota_begins(&m->access->needs, h);
+	return h;
 }
 
 static bool decide(struct th_a2a *m, const struct th_a2a_said *s, struct thole_session *session)
@@ -178,6 +181,7 @@ static struct th_hub *go_on(struct th_a2a *m, const struct th_a2a_said *s, struc
 		t->last_seq = 0;
 	}
 	h->rested_ms = 0;
+	th_quota_begins(&m->access->needs, h);
 	m->access->server->metrics.messages++;
 	return h;
 }

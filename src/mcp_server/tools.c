@@ -181,6 +181,7 @@ static void call_run(struct th_mcp *m, const void *arguments)
 	}
 	s->metrics.sessions_begun++;
 	th_hub_adopt(th_hub_get(s, id, m->access->user), session);
+	th_quota_begins(&m->needs, th_hub_find(s, id));
 	th_mcp_wait(m, th_hub_find(s, id),
 		    th_json_get(m->params, "arguments") &&
 			    th_json_get(th_json_get(m->params, "arguments"), "wait_seconds")
@@ -231,6 +232,7 @@ static void call_message(struct th_mcp *m, const void *arguments)
 		return;
 	}
 	h->rested_ms = 0;
+	th_quota_begins(&m->needs, h);
 	m->access->server->metrics.messages++;
 	th_mcp_wait(m, h, s->wait_seconds ? s->wait_seconds : WAIT_S_DEFAULT, false);
 }

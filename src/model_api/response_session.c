@@ -108,6 +108,7 @@ static bool begin_new(struct th_making *m)
 	name_it(m, id, 0);
 	th_response_listen(m->p, th_hub_get(m->server, id, m->access->user));
 	th_hub_adopt(m->p->hub, session);
+	th_quota_begins(&m->access->needs, m->p->hub);
 	return say(m, m->p->hub);
 }
 
@@ -204,6 +205,7 @@ static bool go_on_here(struct th_making *m, const struct th_stored *d, struct th
 	h->rested_ms = 0;
 	name_it(m, d->session, d->head_seq);
 	th_response_listen(m->p, h);
+	th_quota_begins(&m->access->needs, h);
 	return say(m, h);
 }
 
@@ -292,6 +294,7 @@ static bool go_on_parked(struct th_making *m, const struct th_stored *d)
 	was_open = h->parked_ms != 0;
 	name_it(m, d->session, d->head_seq);
 	th_response_listen(m->p, h);
+	th_quota_begins(&m->access->needs, h);
 	give_results(m, h);
 	if (!was_open && thole_session_resume(h->session, &err) != 0)
 		return th_making_fault_api(m, &err);
@@ -400,6 +403,7 @@ static bool go_on_decided(struct th_making *m, struct th_stored *d)
 	h->rested_ms = 0;
 	h->to_run = true;
 	th_response_listen(m->p, h);
+	th_quota_begins(&m->access->needs, h);
 	m->p->caught_up = m->p->reply.last_seq > m->p->after;
 	give_results(m, h);
 	if (!say_texts(m, h))

@@ -371,6 +371,7 @@ static void begin(struct beginning *b)
 	a->server->metrics.sessions_begun++;
 	h = th_hub_get(a->server, b->id, a->user);
 	th_hub_adopt(h, session);
+	th_quota_begins(&a->needs, h);
 	th_access_ready(a, h, opened);
 }
 

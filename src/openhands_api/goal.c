@@ -77,7 +77,10 @@ static void begin(struct th_access *a, const char *session, int status)
 		return;
 	code = thole_session_goal(h->session, th_arena_cstr(&memory, objective), rounds, a->user,
 				  &err);
-	answer(a, h, code ?: run(a, h, &err), &err);
+	code = code ?: run(a, h, &err);
+	if (!code)
+		th_quota_begins(&a->needs, h);
+	answer(a, h, code, &err);
 }
 
 void th_oh_goal(struct th_access *a)
@@ -131,7 +134,10 @@ static void resume(struct th_access *a, const char *session, int status)
 		return;
 	if (!only_runs(h))
 		code = thole_session_goal(h->session, NULL, 0, a->user, &err);
-	answer(a, h, code ?: run(a, h, &err), &err);
+	code = code ?: run(a, h, &err);
+	if (!code)
+		th_quota_begins(&a->needs, h);
+	answer(a, h, code, &err);
 }
 
 void th_oh_goal_resume(struct th_access *a)

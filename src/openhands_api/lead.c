@@ -47,8 +47,10 @@ static void say(struct th_access *a, const char *session, int status)
 		;
 	else if (th_oh_goal_end(h, a->user, &e) != 0 || th_oh_say(h, &said, &e) != 0)
 		th_access_error(a, &e);
-	else
+	else {
+		th_quota_begins(&a->needs, h);
 		th_access_after(a, h, 200, "message items_added", succeed_after);
+	}
 	th_oh_said_deinit(&said);
 }
 
@@ -69,6 +71,7 @@ static void run(struct th_access *a, const char *session, int status)
 		th_access_error(a, &err);
 		return;
 	}
+	th_quota_begins(&a->needs, h);
 	th_server_kick(a->server);
 	th_oh_sockets_poll(a->server->openhands, session);
 	succeed(a);

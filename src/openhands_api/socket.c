@@ -120,8 +120,10 @@ static bool say_one(struct th_oh_socket *s, const struct th_json *v)
 		said.run = true;
 		if (th_oh_goal_end(h, a->user, &e) != 0 || th_oh_say(h, &said, &e) != 0)
 			th_oh_socket_tell_error(s, thole_code_name(e.code), e.text);
-		else
+		else {
+			th_quota_begins(&a->needs, h);
 			th_server_kick(a->server);
+		}
 	}
 	th_oh_said_deinit(&said);
 	return true;

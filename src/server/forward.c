@@ -493,6 +493,7 @@ void th_forward_begin(struct th_access *a, enum th_find_by by, const char *what,
 	struct th_fleet *f = a->server->fleet;
 	struct th_forward *w = th_alloc(sizeof(*w));
 
+	th_quota_leave(&a->needs); /* the other node counts */
 	*w = (struct th_forward){ .fleet = f,
 				  .access = a,
 				  .here = here,

@@ -127,6 +127,7 @@ void th_hub_drop_calls(struct th_hub *h)
 static void forget_session(struct th_hub *h)
 {
 	th_hub_drop_calls(h);
+	th_hub_unreserve(h);
 	th_needs_forget(&h->needs);
 	h->parked_ms = 0; /* its watchers end with it */
 	h->session = NULL;
@@ -286,6 +287,8 @@ static void on_note(void *ctx, struct thole_session *session, const struct thole
 	}
 	/* What comes behind its rest and does not wake it, such as the outcome of a call that was
 	 * stopped, is told without another rest. */
+	if (thole_note_kind(note) == THOLE_NOTE_REST && !th_hub_runs(h))
+		th_hub_unreserve(h);
 	if (thole_note_kind(note) == THOLE_NOTE_REST)
 		set_rested(h, true);
 	else if (thole_note_kind(note) == THOLE_NOTE_EVENT)

@@ -72,6 +72,7 @@ struct th_hub {
 	bool discarding;    /* doomed, and that is under way */
 	unsigned dooms;     /* how often that was tried in vain */
 	bool leaving;       /* it begins nothing more, and is handed over when it can be */
+	char *reservation;  /* of the store, for its run; NULL: none */
 	char user[TH_USER_MAX + 1];
 	char id[TH_SESSION_ID_MAX + 1];
 };
@@ -109,6 +110,9 @@ static inline bool th_hub_runs(const struct th_hub *h)
 
 void th_hub_listen(struct th_hub *h, struct th_listener *l);
 void th_hub_unlisten(struct th_listener *l); /* also in its own function; again: nothing */
+
+/* It does not run, or not any more. */
+void th_hub_unreserve(struct th_hub *h);
 
 /* Its session runs, and goes on at another node that takes it: listeners are told that it is not
  * here. What thole_session_hand_over returns. */

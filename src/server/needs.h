@@ -38,6 +38,10 @@ struct th_found {
 const struct th_found *th_need_session(struct th_needs *n, const char *id, const char *user);
 const struct th_found *th_need_page(struct th_needs *n, const char *const *options);
 const struct th_found *th_need_usage(struct th_needs *n, const char *const *options);
+/* Room for one of the user's sessions more that runs, of which `most` may in the whole fleet; an
+ * error of THOLE_ELIMIT: there is none.  It is there until th_quota_begins, or as long as the
+ * needs. */
+const struct th_found *th_need_reservation(struct th_needs *n, const char *user, int64_t most);
 const struct th_found *th_need_waiting(struct th_needs *n, const char *user, const char *after,
 				       size_t limit);
 /* Of a session that is not written yet: an empty list. */

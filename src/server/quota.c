@@ -55,16 +55,15 @@ static bool running_elsewhere(struct th_needs *needs, const char *user, int64_t 
 	return true;
 }
 
-/* In the whole fleet; `limit`: nobody asks how many more there are.  0: all.  False: it is being
- * read. */
-static bool running(struct th_needs *needs, const char *user, int64_t limit, int64_t *ret)
+/* In the whole fleet.  False: it is being read. */
+static bool running(struct th_needs *needs, const char *user, int64_t *ret)
 {
 	const struct th_server *s = needs->server;
 	int64_t count = 0, elsewhere = 0;
 
 	for (const struct th_hub *h = s->hubs.first; h; h = h->next)
 		count += strcmp(h->user, user) == 0 && th_hub_runs(h);
-	if (s->fleet && !(limit && count >= limit) && !running_elsewhere(needs, user, &elsewhere))
+	if (s->fleet && !running_elsewhere(needs, user, &elsewhere))
 		return false;
 	*ret = count + elsewhere;
 	return true;
@@ -212,7 +211,7 @@ void th_api_quota(struct th_access *a)
 	int64_t sessions;
 	struct used u;
 
-	if (!used_today(&a->needs, a->user, &u) || !running(&a->needs, a->user, 0, &sessions))
+	if (!used_today(&a->needs, a->user, &u) || !running(&a->needs, a->user, &sessions))
 		return; /* it is called again */
 	th_jw_object(&w);
 	put_used(&w, "sessions", (double)sessions, (double)q.sessions);
@@ -295,14 +294,30 @@ static bool is_overloaded(struct th_server *s, const char *user, enum th_priorit
 	return true;
 }
 
+static void refuse_place(struct th_server *s, const struct th_quota *q,
+			 const struct thole_error *err, struct th_refusal *ret)
+{
+	bool full = err->code == THOLE_ELIMIT;
+
+	*ret = (struct th_refusal){ .wait_ms = 1000,
+				    .code = full ? "sessions" : thole_code_name(err->code),
+				    .status = full ? 429 : 503 };
+	if (full)
+		(void)th_fail(&ret->why, TH_ELIMIT, "%lld of your sessions run, and no more may",
+			      (long long)q->sessions);
+	else
+		(void)th_fail(&ret->why, TH_ECONN, "%s; try again in a second", err->text);
+	s->metrics.refused_quota += full;
+}
+
 static enum th_room room(struct th_needs *needs, const char *user, enum th_priority p, bool late,
 			 struct th_refusal *ret)
 {
 	struct th_server *s = needs->server;
 	struct th_quota q = th_settings_quota(&s->settings, user);
+	const struct th_found *place = NULL;
 	enum th_room today;
 	struct th_err why = { 0 };
-	int64_t run = 0;
 
 	if (is_overloaded(s, user, p, late, &why)) {
 		*ret = (struct th_refusal){ .wait_ms = 1000, .code = "overloaded", .status = 503 };
@@ -310,16 +325,15 @@ static enum th_room room(struct th_needs *needs, const char *user, enum th_prior
 		s->metrics.refused_load++;
 		return TH_ROOM_NO;
 	}
-	if (q.sessions && !running(needs, user, q.sessions, &run))
+	if (q.sessions)
+		place = th_need_reservation(needs, user, q.sessions);
+	today = room_today(needs, user, &q, ret);
+	if ((q.sessions && !place) || today == TH_ROOM_PENDING)
 		return TH_ROOM_PENDING;
-	if (q.sessions && run >= q.sessions) {
-		*ret = (struct th_refusal){ .wait_ms = 1000, .code = "sessions", .status = 429 };
-		(void)th_fail(&ret->why, TH_ELIMIT, "%lld of your sessions run, and no more may",
-			      (long long)q.sessions);
-		s->metrics.refused_quota++;
+	if (place && place->err) {
+		refuse_place(s, &q, place->err, ret);
 		return TH_ROOM_NO;
 	}
-	today = room_today(needs, user, &q, ret);
 	s->metrics.refused_quota += today == TH_ROOM_NO;
 	return today;
 }

@@ -28,6 +28,7 @@
 #include "server/webhooks.h"
 
 struct th_claim;
+struct th_reserve_need;
 struct th_fleet;
 struct th_listen;
 struct th_tls_config;
@@ -119,7 +120,8 @@ struct th_server {
 	struct th_admission admission;
 	struct th_begin_queue begins; /* accesses that wait for their turn */
 	struct th_shares shares;
-	struct th_needs left; /* responses that were not to be kept, at its start */
+	struct th_reserve_need *reserving; /* for sessions that do not run yet */
+	struct th_needs left;              /* responses that were not to be kept, at its start */
 	struct th_metrics metrics;
 	struct th_rates users, strangers; /* requests of a user; of an address without a token */
 	struct th_poll *rt_poll;
@@ -270,7 +272,11 @@ bool th_quota_priority(struct th_access *a, struct th_str name);
 bool th_quota_node_has_room(struct th_server *s, struct th_err *why);
 /* Of an access, in its turn.  False: it was answered, or the handler is called again. */
 bool th_quota_begin(struct th_access *a);
-th_begin_fn th_quota_turn; /* of an access that waited: its handler is called again */
+/* What there was room for is this hub's session, which was told to run in this pass of the loop
+ * (needs_reserve.c).  Where nothing was reserved nothing happens. */
+void th_quota_begins(struct th_needs *n, struct th_hub *h);
+void th_quota_leave(struct th_needs *n); /* it begins elsewhere, or not at all */
+th_begin_fn th_quota_turn;               /* of an access that waited: its handler is called again */
 /* A turn of the session is over: where the day's are used up, it is held, or stopped if somebody
  * waits for its answer. */
 void th_quota_look(struct th_hub *h);

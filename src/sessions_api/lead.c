@@ -111,6 +111,7 @@ void th_api_session_message(struct th_access *a)
 		return;
 	}
 	h->to_run = true;
+	th_quota_begins(&a->needs, h);
 	a->server->metrics.messages++;
 	th_session_answer_after(a, h, 202, "message");
 }
@@ -169,6 +170,7 @@ void th_api_session_act(struct th_access *a)
 	}
 	h->rested_ms = 0;
 	h->to_run = true;
+	th_quota_begins(&a->needs, h);
 	th_server_kick(a->server);
 	th_access_session(a, a->args[0], 202);
 }
@@ -235,6 +237,7 @@ void th_api_session_resume(struct th_access *a)
 	}
 	h->rested_ms = 0;
 	h->to_run = true;
+	th_quota_begins(&a->needs, h);
 	th_server_kick(a->server);
 	th_access_session(a, a->args[0], 202);
 }

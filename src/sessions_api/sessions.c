@@ -282,6 +282,7 @@ void th_api_sessions_create(struct th_access *a)
 	a->server->metrics.sessions_begun++;
 	h = th_hub_get(a->server, id, a->user);
 	th_hub_adopt(h, session);
+	th_quota_begins(&a->needs, h);
 	th_session_answer_after(a, h, 201, c.message.len ? "message" : "");
 }
 

@@ -240,6 +240,47 @@ class Nodes(WithNodes):
         self.wait_for(lambda: self.state("a") == "finished")
         self.assertEqual(begin(second, "c"), 201)
 
+    def test_quotas_at_once(self):
+        """Nodes that begin at the same moment begin together what the user may have, and not one more; none is refused for one that is over."""
+        self.serve_steps("until [ -e go ]; do sleep 0.05; done", turns=1)
+        most, each = 4, 6
+        nodes = [self.node(name, serve={"sessions_per_user": most}) for name in ("n1", "n2", "n3")]
+        begin = lambda node, name: node.call("POST", "/api/sessions", {"agent": "worker", "id": name, "message": "Go."})
+
+        def end(names):
+            for name in names:
+                (self.work / name / "go").write_text("")
+            self.wait_for(lambda: all(self.state(name) == "finished" for name in names))
+
+        for turn in range(3):
+            answers, ready = [], threading.Barrier(len(nodes) * each)
+
+            def race(node, name):
+                ready.wait(house.SECONDS)
+                answers.append((name, begin(node, name)))
+
+            racers = [threading.Thread(target=race, args=(node, "t%d-%s-%d" % (turn, node.name, i))) for node in nodes for i in range(each)]
+            for racer in racers:
+                racer.start()
+            for racer in racers:
+                racer.join(house.SECONDS)
+            begun = [name for name, answer in answers if answer.status == 201]
+            self.assertEqual(len(answers), len(racers))
+            self.assertEqual(len(begun), most, [(name, answer.status) for name, answer in answers])
+            self.assertEqual({answer.json()["error"]["code"] for _, answer in answers if answer.status != 201}, {"sessions"})
+            self.assertEqual([begin(node, "more").status for node in nodes], [429] * len(nodes))
+            # A message to one that rests is one more that runs.
+            if turn:
+                self.assertEqual([node.call("POST", "/api/sessions/%s/messages" % rests, {"text": "And?"}).status for node in nodes], [429] * len(nodes))
+            end(begun)
+            rests = begun[0]
+        # One after the other, each at another node as soon as the one before is over.
+        for i in range(len(nodes)):
+            names = ["l%d-%d" % (i, k) for k in range(most)]
+            self.assertEqual([begin(nodes[(i + k) % len(nodes)], name).status for k, name in enumerate(names)], [201] * most, i)
+            end(names)
+        self.assertEqual(self.postgres.sql("SELECT count(*) FROM thole.reserved"), "0")
+
     def test_reload(self):
         """What a node is called is read again; whether it is one is not."""
         node = self.node("n1")
