@@ -27,7 +27,7 @@ static struct th_api_reserving **find(struct thole_runtime *rt, const char *name
 static void take_out(struct th_api_reserving *r)
 {
 	*find(r->rt, r->name) = r->next;
-	th_api_deliver_soon(r->rt); /* thole_runtime_run may end */
+	th_loop_defer(r->rt->loop, &r->rt->deliver); /* thole_runtime_run may end */
 }
 
 static void on_reserved(void *ctx, const struct th_err *err)
