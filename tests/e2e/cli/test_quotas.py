@@ -4,9 +4,11 @@
 import json
 import signal
 import socket
+import threading
 import time
 import unittest
 
+import house
 import serving
 
 
@@ -51,6 +53,34 @@ class Quotas(serving.Served):
             used = self.good_call("GET", "/api/quota", who=who)
             self.assertEqual((used["sessions"], used["turns_today"]["limit"]), ({"used": most - 1, "limit": most}, None))
             self.good_call("POST", "/api/sessions", {"message": "x"}, status=201, who=who)
+
+    def test_sessions_that_go_on_at_once(self):
+        """What a request goes on from is read first: those that wait for that count."""
+        self.configure("sessions_per_user: 1")
+        agents = self.folder / "agents"
+        agents.mkdir()
+        (agents / "worker.yaml").write_text("name: worker\ntools: [shell]\n")
+        self.serve_rules([{"if": {"turns": {"max": 0}}, "parts": [{"text": "One."}]},
+                          {"if": {"turns": {"max": 1}}, "parts": [{"function_call": {"name": "shell", "arguments": {"command": "until [ -e go ]; do sleep 0.05; done"}}}]},
+                          {"parts": [{"text": "Two."}]}])
+        self.serve_http("--agents", agents, "--workspaces", self.work)
+        before = [self.good_call("POST", "/v1/responses", {"model": "worker", "input": "x"})["id"] for _ in range(6)]
+        answers, ready = [], threading.Barrier(len(before))
+
+        def go_on(name):
+            ready.wait(house.SECONDS)
+            answers.append(self.call("POST", "/v1/responses", {"model": "worker", "input": "y", "previous_response_id": name}))
+
+        threads = [threading.Thread(target=go_on, args=(name,)) for name in before]
+        for thread in threads:
+            thread.start()
+        self.wait_for(lambda: len(answers) == len(before) - 1)
+        self.assertEqual([a.status for a in answers], [429] * len(answers))
+        for folder in self.work.iterdir():
+            (folder / "go").write_text("")
+        for thread in threads:
+            thread.join(house.SECONDS)
+        self.assertEqual(sorted(a.status for a in answers), [200] + [429] * (len(before) - 1))
 
     def test_the_highest_priority(self):
         """Of all users, and of one by name: without a word a session has no more than that."""
