@@ -177,7 +177,7 @@ static enum th_code finish(struct th_pq *c, uint64_t until_ms, struct th_err *er
 	for (;;) {
 		PostgresPollingStatusType status;
 
-		code = th_pq_wait(c, writing, until_ms, err);
+		code = th_pq_wait(c, writing, NULL, until_ms, err);
 		if (code != TH_OK)
 			return code;
 		status = th_libpq.PQconnectPoll(c->conn);

@@ -5,11 +5,11 @@
  * libpq is opened on first use: the program starts, and other stores work,
  * where it is not installed.  A connection is always in pipeline mode: th_pq_add
  * queues statements, th_pq_go sends them in one piece and waits for all answers,
- * for a limited time.  Of a URL with several hosts each is given its part of that
- * time: one that is frozen takes connections and says nothing.  One that can be
- * written to is looked for first, and one of an older timeline than was seen is refused.  All
- * values go as parameters, in binary; all statements are unnamed, so that a pooler may give every
- * transaction another session.
+ * as long as the server takes or gives something from time to time.  Of a URL with several hosts
+ * each is given its part of that time: one that is frozen takes connections and says nothing.  One
+ * that can be written to is looked for first, and one of an older timeline than was seen is
+ * refused.  All values go as parameters, in binary; all statements are unnamed, so that a pooler
+ * may give every transaction another session.
  *
  * After TH_ECONN there is no connection any more.  One thread at a time.
  */
@@ -27,7 +27,7 @@ struct th_pq {
 	PGconn *conn;      /* NULL: there is none */
 	const char *url;   /* borrowed; may have a password in it */
 	const char *shown; /* the same as people may see it */
-	uint64_t wait_ms;  /* how long the server may take for one th_pq_go */
+	uint64_t wait_ms;  /* how long the server may be silent in one th_pq_go; to connect */
 	int stop_fd;       /* readable: nothing is waited for any more; -1: none */
 	bool write;        /* only a server that can be written to */
 	size_t queued;     /* statements since the last th_pq_go */

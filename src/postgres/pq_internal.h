@@ -25,8 +25,10 @@ struct th_libpq {
 extern struct th_libpq th_libpq; /* all set when th_libpq_open says so */
 const char *th_libpq_open(void); /* NULL, or why there is none */
 
-/* Waits for the socket.  TH_ECONN after the deadline, or when it is to stop. */
-enum th_code th_pq_wait(struct th_pq *c, bool writing, uint64_t until_ms, struct th_err *err);
+/* Waits for the socket; *ret_reads (may be NULL): something came, or its end.  TH_ECONN after the
+ * deadline, or when it is to stop. */
+enum th_code th_pq_wait(struct th_pq *c, bool writing, bool *ret_reads, uint64_t until_ms,
+			struct th_err *err);
 /* "<url>: <sentence>", and what can go on no longer is closed. */
 enum th_code th_pq_fail_conn(struct th_pq *c, struct th_err *err);
 

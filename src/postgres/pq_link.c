@@ -78,7 +78,8 @@ enum th_code th_pq_heard(struct th_pq *c, bool *ret, struct th_err *err)
 	return th_libpq.PQstatus(c->conn) == CONNECTION_BAD ? th_pq_fail_conn(c, err) : TH_OK;
 }
 
-enum th_code th_pq_wait(struct th_pq *c, bool writing, uint64_t until_ms, struct th_err *err)
+enum th_code th_pq_wait(struct th_pq *c, bool writing, bool *ret_reads, uint64_t until_ms,
+			struct th_err *err)
 {
 	struct pollfd fds[2] = {
 		{ .fd = th_libpq.PQsocket(c->conn),
@@ -91,8 +92,11 @@ enum th_code th_pq_wait(struct th_pq *c, bool writing, uint64_t until_ms, struct
 	do
 		status = poll(fds, 2, until_ms > now ? (int)TH_MIN(until_ms - now, 3600000u) : 0);
 	while (status < 0 && errno == EINTR);
-	if (status > 0 && !fds[1].revents)
+	if (status > 0 && !fds[1].revents) {
+		if (ret_reads)
+			*ret_reads = fds[0].revents & ~POLLOUT;
 		return TH_OK;
+	}
 	th_pq_close(c);
 	c->host += status == 0; /* of several, another one is asked next */
 	if (status == 0)

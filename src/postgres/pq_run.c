@@ -80,33 +80,39 @@ enum th_code th_pq_add(struct th_pq *c, const char *sql, const struct th_pq_args
 	return TH_OK;
 }
 
-/* Sends what waits, and reads until there is a result, or the NULL behind one. */
-static enum th_code next(struct th_pq *c, uint64_t until_ms, PGresult **ret, struct th_err *err)
+/*
+ * Sends what waits, and reads until there is a result, or the NULL behind one.  The server may take
+ * `wait_ms` until it takes or gives something more: what is large takes as long as it takes.
+ * libpq moves all that is not sent yet with each piece that is, also when it only looks for
+ * input: so that is done only where there is some.
+ */
+static enum th_code next(struct th_pq *c, PGresult **ret, struct th_err *err)
 {
-	for (;;) {
-		int left = th_libpq.PQflush(c->conn);
+	int left = th_libpq.PQflush(c->conn);
 
-		if (left < 0)
-			return th_pq_fail_conn(c, err);
-		if (!th_libpq.PQisBusy(c->conn)) {
-			*ret = th_libpq.PQgetResult(c->conn);
-			return TH_OK;
-		}
-		enum th_code code = th_pq_wait(c, left > 0, until_ms, err);
+	while (left >= 0 && th_libpq.PQisBusy(c->conn)) {
+		bool reads = false;
+		enum th_code code =
+		    th_pq_wait(c, left > 0, &reads, th_clock_ms() + c->wait_ms, err);
 
 		if (code != TH_OK)
 			return code;
-		if (!th_libpq.PQconsumeInput(c->conn))
+		if (reads && !th_libpq.PQconsumeInput(c->conn))
 			return th_pq_fail_conn(c, err);
+		if (left > 0)
+			left = th_libpq.PQflush(c->conn);
 	}
+	if (left < 0)
+		return th_pq_fail_conn(c, err);
+	*ret = th_libpq.PQgetResult(c->conn);
+	return TH_OK;
 }
 
 /* Of one statement.  A failure of it is in *first, if it is the first. */
-static enum th_code take(struct th_pq *c, uint64_t until_ms, PGresult **ret, enum th_code *first,
-			 struct th_err *err)
+static enum th_code take(struct th_pq *c, PGresult **ret, enum th_code *first, struct th_err *err)
 {
 	PGresult *r = NULL, *end = NULL;
-	enum th_code code = next(c, until_ms, &r, err);
+	enum th_code code = next(c, &r, err);
 
 	if (code != TH_OK)
 		return code;
@@ -135,7 +141,7 @@ static enum th_code take(struct th_pq *c, uint64_t until_ms, PGresult **ret, enu
 		break;
 	}
 	if (code == TH_OK)
-		code = next(c, until_ms, &end, *first == TH_OK ? err : NULL);
+		code = next(c, &end, *first == TH_OK ? err : NULL);
 	if (code == TH_OK && end) {
 		th_pq_clear(end);
 		th_pq_clear(r);
@@ -150,12 +156,11 @@ static enum th_code take(struct th_pq *c, uint64_t until_ms, PGresult **ret, enu
 static enum th_code take_all(struct th_pq *c, size_t count, PGresult **results, enum th_code *first,
 			     struct th_err *err)
 {
-	uint64_t until_ms = th_clock_ms() + c->wait_ms;
 	PGresult *r = NULL;
 	enum th_code code = TH_OK;
 
 	for (size_t i = 0; i < count && code == TH_OK; i++) {
-		code = take(c, until_ms, &r, first, err);
+		code = take(c, &r, first, err);
 		if (results)
 			results[i] = r;
 		else
@@ -163,7 +168,7 @@ static enum th_code take_all(struct th_pq *c, size_t count, PGresult **results, 
 		r = NULL;
 	}
 	if (code == TH_OK)
-		code = next(c, until_ms, &r, err);
+		code = next(c, &r, err);
 	if (code == TH_OK && (!r || th_libpq.PQresultStatus(r) != PGRES_PIPELINE_SYNC))
 		code = th_pq_fail_conn(c, err);
 	th_pq_clear(r);
