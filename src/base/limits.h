@@ -351,6 +351,8 @@
 #define TH_SCRIPT_WALL_MS 1000             /* the same, should instructions be slow */
 #define TH_SCRIPT_VALUE_MAX (1 * TH_MIB)   /* what crosses, as JSON, each way */
 #define TH_SCRIPT_DEPTH_MAX 32             /* of such a value */
+#define TH_SCRIPT_SEATS_MAX 4              /* states that are made by a copy, of the process */
+#define TH_SCRIPT_SEAT_SIZE (128 * TH_KIB) /* bytes of one with its libraries */
 #define TH_SCRIPT_SAID_MAX (8 * TH_KIB)    /* what it prints */
 #define TH_SCRIPT_NAME_MAX 80              /* of a function that is called */
 #define TH_SCRIPT_CAPTURES_MAX 32          /* of a pattern */

@@ -57,6 +57,23 @@ static void on_tick(lua_State *L, lua_Debug *ar)
 	th_script_charge(L, TICK);
 }
 
+/* What a seat keeps is not given back: it is as it was when the next one takes it. */
+static void *take(struct th_script *s, void *ptr, size_t old, size_t size)
+{
+	bool seated = ptr && th_script_seat_has(s->seat, ptr);
+	void *ret = NULL;
+
+	if (seated && size <= old)
+		return ptr;
+	if (s->seat && (!ptr || seated))
+		ret = th_script_seat_add(s->seat, size);
+	if (!ret)
+		ret = realloc(seated ? NULL : ptr, size);
+	if (ret && seated)
+		memcpy(ret, ptr, old);
+	return ret;
+}
+
 /* Lua collects and asks once more before it takes a refusal for an error. */
 static void *allocate(void *ctx, void *ptr, size_t old_size, size_t size)
 {
@@ -66,7 +83,8 @@ static void *allocate(void *ctx, void *ptr, size_t old_size, size_t size)
 
 	if (size == 0) {
 		s->memory -= old;
-		free(ptr);
+		if (!th_script_seat_has(s->seat, ptr))
+			free(ptr);
 		return NULL;
 	}
 	if (size > old && s->bounded) {
@@ -78,7 +96,7 @@ static void *allocate(void *ctx, void *ptr, size_t old_size, size_t size)
 		if (s->stopped)
 			return NULL;
 	}
-	ret = realloc(ptr, size);
+	ret = take(s, ptr, old, size);
 	if (!ret)
 		return size <= old ? ptr : NULL;
 	s->memory = s->memory - old + size;
@@ -231,6 +249,41 @@ static int protected(struct th_script *s, lua_CFunction run, void *ctx)
 	return lua_pcall(s->L, 1, 0, 0);
 }
 
+/* What stands in the owner, of a state with its libraries. */
+struct made {
+	lua_State *L;
+	size_t memory;
+	int list_ref;
+};
+
+/* Its status; without s->L: out of memory. */
+static int state_new(struct th_script *s)
+{
+	int status;
+
+	if (s->seat && th_script_seat_restore(s->seat)) {
+		const struct made *m = th_script_seat_words(s->seat);
+
+		s->L = m->L;
+		s->memory = m->memory;
+		s->list_ref = m->list_ref;
+		lua_setallocf(s->L, allocate, s);
+		*(struct th_script **)lua_getextraspace(s->L) = s;
+		return LUA_OK;
+	}
+	s->L = lua_newstate(allocate, s);
+	if (!s->L)
+		return LUA_ERRMEM;
+	*(struct th_script **)lua_getextraspace(s->L) = s;
+	status = protected(s, run_setup, NULL);
+	if (status == LUA_OK && s->seat) {
+		struct made made = { s->L, s->memory, s->list_ref };
+
+		th_script_seat_keep(s->seat, &made, sizeof(made));
+	}
+	return status;
+}
+
 static void set_limits(struct th_script *s, const struct th_script_limits *given)
 {
 	s->limits = (struct th_script_limits){
@@ -265,13 +318,12 @@ enum th_code th_script_new(struct th_str name, struct th_str source,
 	snprintf(s->name, sizeof(s->name), "%.*s", TH_FMT(th_utf8_cut(name, sizeof(s->name) - 1)));
 	th_buf_init(&s->said, TH_SCRIPT_SAID_MAX);
 	th_buf_init(&s->scratch, TH_SCRIPT_VALUE_MAX);
-	s->L = lua_newstate(allocate, s);
+	s->seat = th_script_seat_take();
+	status = state_new(s);
 	if (!s->L) {
 		th_script_free(s);
 		return th_fail_memory(err);
 	}
-	*(struct th_script **)lua_getextraspace(s->L) = s;
-	status = protected(s, run_setup, NULL);
 	if (status == LUA_OK) {
 		lua_sethook(s->L, on_tick, LUA_MASKCOUNT, TICK);
 		begin(s);
@@ -294,6 +346,7 @@ struct th_script *th_script_free(struct th_script *s)
 	s->bounded = false;
 	if (s->L)
 		lua_close(s->L);
+	th_script_seat_give(s->seat);
 	th_json_free(s->doc);
 	th_buf_deinit(&s->said);
 	th_buf_deinit(&s->scratch);

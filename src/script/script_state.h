@@ -17,11 +17,13 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "script/script.h"
+#include "script/script_seat.h"
 
 enum th_script_stop { TH_STOP_NONE, TH_STOP_MEMORY, TH_STOP_INSTRUCTIONS, TH_STOP_TIME };
 
 struct th_script {
 	lua_State *L;
+	struct th_script_seat *seat; /* NULL: all of it is on the heap */
 	struct th_script_limits limits;
 	bool bounded;  /* false while the libraries are made */
 	size_t memory; /* in use */
