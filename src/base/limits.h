@@ -633,6 +633,7 @@
 #define TH_SERVE_LEASE_MS 15000     /* of a person who took over, from each of his messages on */
 #define TH_SERVE_LEASE_GONE_MS 5000 /* and from the end of his socket */
 #define TH_SERVE_INPUTS_MAX 512     /* actions of a person that wait */
+#define TH_SERVE_ECHO_MAX TH_MIB    /* what a request of /v1 says beside its input */
 #define TH_SERVE_QUEUE_MAX 32       /* responses asked for on one WebSocket that wait */
 #define TH_SERVE_LANES_MAX 16       /* streams of one WebSocket that have something to do */
 #define TH_SERVE_STREAM_ID_MAX 64   /* the name of one */

@@ -18,9 +18,7 @@ void th_response_free(struct th_response *p)
 	th_loop_undefer(p->server->loop, &p->left);
 	th_hub_unlisten(&p->listener);
 	th_reply_deinit(&p->reply);
-	for (size_t i = 0; i < p->function_count; i++)
-		free(p->functions[i]);
-	free(p->functions);
+	th_function_names_free(p->functions, p->function_count);
 	free(p->echo);
 	free(p->items);
 	free(p->stays);
@@ -413,7 +411,7 @@ void th_response_started(struct th_response *p)
 void th_response_listen(struct th_response *p, struct th_hub *h)
 {
 	p->hub = h;
-	p->reply.functions = (const char *const *)p->functions;
+	p->reply.functions = p->functions;
 	p->reply.function_count = p->function_count;
 	p->listener.fn = on_note;
 	p->listener.ping = on_ping;

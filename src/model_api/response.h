@@ -83,7 +83,7 @@ struct th_response {
 	const char *stream_id; /* of a socket: its events name it; as long as that; may be empty */
 	size_t steers;         /* said to it and not written yet */
 	char *echo;            /* the members of its request that its object repeats */
-	char **functions;      /* the client's */
+	struct th_function_name *functions; /* the client's */
 	size_t function_count;
 	uint64_t after; /* its events come behind this one */
 	bool stream, background, store, began, over, socket;

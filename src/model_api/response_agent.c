@@ -11,35 +11,67 @@
 
 /* ---- what the object repeats ---- */
 
-static void put_tools(struct th_making *m, struct th_jw *w)
+static void put_function(const struct th_json *tool, bool brief, struct th_jw *w)
 {
 	static const char *const members[] = { "description", "parameters", "strict" };
-	struct th_json_iter it = th_json_iter(th_json_get(m->u, "tools"));
+	struct th_str type = th_json_get_str(tool, "type");
+
+	if (th_str_is(type, "custom") && !brief) {
+		th_jw_json(w, tool);
+		return;
+	}
+	th_jw_object(w);
+	th_jw_kstr(w, "type", type.len ? type : TH_STR("function"));
+	th_jw_kstr(w, "name", th_json_get_str(tool, "name"));
+	for (size_t i = 0; i < TH_COUNT(members); i++) {
+		const struct th_json *v = brief ? NULL : th_json_get(tool, members[i]);
+
+		th_jw_name(w, th_str_of(members[i]));
+		if (v)
+			th_jw_json(w, v);
+		else
+			th_jw_null(w);
+	}
+	th_jw_object_end(w);
+}
+
+static void begin_space(const struct th_function_iter *it, bool brief, struct th_jw *w)
+{
+	struct th_str about = th_json_get_str(it->list.val, "description");
+
+	th_jw_object(w);
+	th_jw_kstr(w, "type", TH_STR("namespace"));
+	th_jw_kstr(w, "name", it->space);
+	if (about.ptr && !brief)
+		th_jw_kstr(w, "description", about);
+	th_jw_name(w, TH_STR("tools"));
+	th_jw_array(w);
+}
+
+static void end_space(struct th_jw *w)
+{
+	th_jw_array_end(w);
+	th_jw_object_end(w);
+}
+
+/* Of the kinds that are here, in their namespaces.  `brief`: without what they say of themselves.
+ */
+static void put_tools(const struct th_making *m, bool brief, struct th_jw *w)
+{
+	struct th_function_iter it = th_function_iter(th_json_get(m->u, "tools"));
+	struct th_str space = TH_STR("");
 
 	th_jw_array(w);
-	while (th_json_next(&it)) {
-		struct th_str type = th_json_get_str(it.val, "type");
-
-		if (th_str_is(type, "custom")) {
-			th_jw_json(w, it.val);
-			continue;
-		}
-		if (type.len && !th_str_is(type, "function"))
-			continue; /* of a kind that only another server has */
-		th_jw_object(w);
-		th_jw_kstr(w, "type", TH_STR("function"));
-		th_jw_kstr(w, "name", th_json_get_str(it.val, "name"));
-		for (size_t i = 0; i < TH_COUNT(members); i++) {
-			const struct th_json *v = th_json_get(it.val, members[i]);
-
-			th_jw_name(w, th_str_of(members[i]));
-			if (v)
-				th_jw_json(w, v);
-			else
-				th_jw_null(w);
-		}
-		th_jw_object_end(w);
+	while (th_function_next(&it)) {
+		if (it.space.ptr != space.ptr && space.len)
+			end_space(w);
+		if (it.space.ptr != space.ptr && it.space.len)
+			begin_space(&it, brief, w);
+		space = it.space;
+		put_function(it.tool, brief, w);
 	}
+	if (space.len)
+		end_space(w);
 	th_jw_array_end(w);
 }
 
@@ -126,13 +158,30 @@ bool th_making_put_echo(struct th_making *m)
 			th_jw_json(&w, v);
 	}
 	th_jw_name(&w, TH_STR("tools"));
-	put_tools(m, &w);
+	put_tools(m, false, &w);
 	th_jw_object_end(&w);
 	if (th_buf_check(&m->echo, "what the request says beside its input", &err) != TH_OK)
 		return th_response_fault(m->fault, 413, NULL, "%s", err.msg);
 	digest = th_sha256_of(m->echo.ptr, m->echo.len);
 	th_digest_hex(&digest, m->digest);
 	return true;
+}
+
+void th_making_put_brief_echo(struct th_making *m, struct th_jw *w)
+{
+	struct th_json_raw_iter it = th_json_raw_iter(th_buf_str(&m->echo));
+
+	th_jw_object(w);
+	while (th_json_raw_next(&it)) {
+		th_jw_name(w, it.key);
+		if (th_str_is(it.key, "tools"))
+			put_tools(m, true, w);
+		else if (th_str_is(it.key, "instructions"))
+			th_jw_null(w);
+		else
+			th_jw_raw(w, it.val);
+	}
+	th_jw_object_end(w);
 }
 
 /* ---- the agent ---- */
@@ -149,15 +198,20 @@ static void put_setting(struct th_jw *w, const struct th_json *settings, const c
 
 /* Of "auto", {"type":"function","name"} and {"type":"allowed_tools","mode"} what a model is told.
  */
-static struct th_str choice_of(const struct th_json *choice)
+static void put_choice(const struct th_json *choice, struct th_jw *w)
 {
+	struct th_buf full TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
 	struct th_str name = th_json_str(choice);
 
-	if (!name.len)
-		name = th_json_get_str(choice, "name");
-	if (!name.len && th_str_is(th_json_get_str(choice, "type"), "allowed_tools"))
+	if (!name.len) {
+		th_function_full_name(th_json_get_str(choice, "namespace"),
+				      th_json_get_str(choice, "name"), &full);
+		name = th_buf_str(&full);
+	}
+	if (th_str_is(th_json_get_str(choice, "type"), "allowed_tools"))
 		name = th_json_get_str(choice, "mode");
-	return name;
+	if (name.len)
+		th_jw_kstr(w, "tool_choice", name);
 }
 
 /* The tools of {"type":"allowed_tools"}; NULL: all are. */
@@ -200,15 +254,13 @@ static int raw_agent(struct th_making *m, struct thole_agent *agent, struct thol
 					     "effort",      "summary", "parallel_tool_calls" };
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(64 * TH_KIB);
 	const struct th_json *settings = th_json_get(m->u, "settings");
-	struct th_str name = choice_of(th_json_get(settings, "tool_choice"));
 	struct th_jw w = th_jw(&json);
 	int code;
 
 	th_jw_object(&w);
 	for (size_t i = 0; i < TH_COUNT(names); i++)
 		put_setting(&w, settings, names[i]);
-	if (name.len)
-		th_jw_kstr(&w, "tool_choice", name);
+	put_choice(th_json_get(settings, "tool_choice"), &w);
 	th_jw_object_end(&w);
 	code = thole_agent_set(
 	    agent, "model", th_arena_cstr(&m->memory, th_json_get_str(m->u, "model")) ?: "", err);

@@ -71,8 +71,11 @@ static bool has_kept_part(const struct th_json *list)
 	return false;
 }
 
+/* A call of a function in a namespace has the name that the model knows it by. */
 static void put_plain(const struct th_json *item, struct th_jw *w)
 {
+	struct th_buf full TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
+	struct th_str space = th_json_get_str(item, "namespace");
 	struct th_json_iter it = th_json_iter(item);
 	struct th_item_name name;
 
@@ -80,13 +83,18 @@ static void put_plain(const struct th_json *item, struct th_jw *w)
 	if (!th_json_get_str(item, "type").len)
 		th_jw_kstr(w, "type", TH_STR("message"));
 	while (th_json_next(&it)) {
-		if (th_str_is(it.key, "raw"))
+		if (th_str_is(it.key, "raw") || th_str_is(it.key, "namespace"))
 			continue;
 		/* A name of ours says nothing to a provider. */
 		if (th_str_is(it.key, "id") && th_item_name_parse(th_json_str(it.val), &name))
 			continue;
 		th_jw_key(w, it.key);
-		th_jw_json(w, it.val);
+		if (space.len && th_str_is(it.key, "name")) {
+			th_function_full_name(space, th_json_str(it.val), &full);
+			th_jw_str(w, th_buf_str(&full));
+		} else {
+			th_jw_json(w, it.val);
+		}
 	}
 	th_jw_object_end(w);
 }

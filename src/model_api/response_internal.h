@@ -90,7 +90,7 @@ struct th_stored {
 	uint64_t after;
 	struct th_json_doc *doc;      /* the session's row */
 	const struct th_json *member; /* of its metadata */
-	char **functions;
+	struct th_function_name *functions;
 	size_t function_count;
 	struct th_reply reply;
 	bool is_head;      /* nothing was asked after it */
@@ -158,8 +158,6 @@ void th_response_delete(struct th_access *a, const struct th_stored *d, th_disca
 void th_response_deleted(struct th_access *a); /* answers so */
 /* Notes that it is deleted, though its session stays; and answers. */
 void th_response_hide(struct th_access *a, const struct th_stored *d);
-/* The names of the functions in a list of tools; free() each and the list. */
-char **th_function_names(const struct th_json *tools, size_t *ret_count);
 /* Folds the log from an event on into `r`, to the end of the response. */
 enum th_stored_result th_stored_fold(struct th_needs *n, const char *user, const char *session,
 				     uint64_t from, struct th_reply *r, struct thole_error *err);

@@ -138,12 +138,14 @@ static bool check_words(struct th_making *m)
 	return true;
 }
 
-static bool is_tool(const struct th_making *m, struct th_str name)
+/* `choice`: its name, or an object with that. */
+static bool is_tool(const struct th_making *m, const struct th_json *choice, struct th_str name)
 {
-	struct th_json_iter it = th_json_iter(th_json_get(m->u, "tools"));
+	struct th_function_iter it = th_function_iter(th_json_get(m->u, "tools"));
 
-	while (th_json_next(&it))
-		if (th_str_eq(th_json_get_str(it.val, "name"), name))
+	while (th_function_next(&it))
+		if (th_str_eq(th_json_get_str(it.tool, "name"), name) &&
+		    th_str_eq(th_json_get_str(choice, "namespace"), it.space))
 			return true;
 	return false;
 }
@@ -164,7 +166,7 @@ static bool check_choice(struct th_making *m)
 		return refuse(m, "tool_choice",
 			      "tool_choice is auto, none, required, or a function or custom tool "
 			      "by its name");
-	if (!is_tool(m, name))
+	if (!is_tool(m, choice, name))
 		return refuse(m, "tool_choice",
 			      "Tool choice '%.*s' not found in 'tools' parameter.",
 			      (int)TH_MIN(name.len, (size_t)64), name.ptr);
@@ -345,7 +347,7 @@ bool th_response_make(struct th_access *a, const struct th_order *order, struct 
 
 	*fault = (struct th_response_fault){ 0 };
 	th_arena_init(&m.memory, 2 * TH_HTTP1_BODY_MAX);
-	th_buf_init(&m.echo, TH_METADATA_MAX);
+	th_buf_init(&m.echo, TH_SERVE_ECHO_MAX);
 	th_buf_init(&m.said, TH_REQUEST_MAX);
 	th_buf_init(&m.names, TH_METADATA_MAX);
 	m.p = th_alloc(sizeof(*m.p));

@@ -65,6 +65,9 @@ bool th_conversation_note(const struct th_json *item);
 
 /* What the request says beside its input: fills in echo and digest. */
 bool th_making_put_echo(struct th_making *m);
+/* The echo without instructions, and of the tools their names alone: those are in the log of the
+ * session, with its agent, and only the names are needed to take it up. */
+void th_making_put_brief_echo(struct th_making *m, struct th_jw *w);
 bool th_making_agent(struct th_making *m, const char *workspace, struct thole_agent **ret);
 /* The tokens of context_management, from which a provider compacts; below 1: it says none. */
 int64_t th_making_compacts_from(const struct th_making *m);

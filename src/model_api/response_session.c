@@ -14,9 +14,11 @@
 
 /* ---- a session of its own ---- */
 
-static void put_metadata(struct th_making *m, struct th_buf *out)
+static void put_metadata(struct th_making *m, bool brief, struct th_buf *out)
 {
 	struct th_jw w = th_jw(out);
+
+	th_buf_clear(out);
 
 	th_jw_object(&w);
 	th_jw_name(&w, TH_STR(TH_RESPONSE_MEMBER));
@@ -28,7 +30,11 @@ static void put_metadata(struct th_making *m, struct th_buf *out)
 		th_jw_kbool(&w, "sealed", true);
 	if (m->warm)
 		th_jw_kbool(&w, "warm", true);
-	th_jw_kraw(&w, "echo", th_buf_str(&m->echo));
+	th_jw_name(&w, TH_STR("echo"));
+	if (brief)
+		th_making_put_brief_echo(m, &w);
+	else
+		th_jw_raw(&w, th_buf_str(&m->echo));
 	th_jw_object_end(&w);
 	if (!m->store)
 		th_jw_kbool(&w, TH_KEEP_MEMBER, false);
@@ -88,7 +94,11 @@ static bool begin_new(struct th_making *m)
 	bool good;
 
 	th_uuid_text(&made, id);
-	put_metadata(m, &metadata);
+	/* Of another API nothing is read again, and a list of tools may be longer than all of this.
+	 */
+	put_metadata(m, !th_face_is_responses(m->face), &metadata);
+	if (metadata.failed)
+		put_metadata(m, true, &metadata);
 	if (th_buf_check(&metadata, "what the request says beside its input", &e) != TH_OK)
 		return th_response_fault(m->fault, 413, NULL, "%s", e.msg);
 	options[7] = metadata.ptr;

@@ -7,25 +7,6 @@
 
 #define TRIES_MAX 4 /* of one that others change while it is read */
 
-char **th_function_names(const struct th_json *tools, size_t *ret_count)
-{
-	struct th_json_iter it = th_json_iter(tools);
-	char **list = th_alloc((th_json_count(tools) + 1) * sizeof(*list));
-	size_t count = 0;
-
-	while (th_json_next(&it)) {
-		struct th_str name = th_json_get_str(it.val, "name");
-
-		if (!name.len)
-			continue;
-		list[count] = th_alloc(name.len + 1);
-		memcpy(list[count], name.ptr, name.len);
-		list[count++][name.len] = '\0';
-	}
-	*ret_count = count;
-	return list;
-}
-
 /* ---- from the log ---- */
 
 struct folding {
@@ -169,7 +150,7 @@ static struct folding load_begin(struct th_stored *d, bool last)
 
 	d->functions = th_function_names(th_json_get(th_json_get(d->member, "echo"), "tools"),
 					 &d->function_count);
-	d->reply.functions = (const char *const *)d->functions;
+	d->reply.functions = d->functions;
 	d->reply.function_count = d->function_count;
 	d->reply.sealed = th_json_bool(th_json_get(d->member, "sealed"), false);
 	th_response_name(d->session, d->after, name);
@@ -469,9 +450,7 @@ enum th_stored_result th_stored_item(struct th_needs *needs, const char *user, s
 void th_stored_deinit(struct th_stored *d)
 {
 	th_reply_deinit(&d->reply);
-	for (size_t i = 0; i < d->function_count; i++)
-		free(d->functions[i]);
-	free(d->functions);
+	th_function_names_free(d->functions, d->function_count);
 	th_json_free(d->doc);
 	*d = (struct th_stored){ 0 };
 }

@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 
+#include "server/function_names.h"
 #include "server/service.h"
 
 static char *copy(struct th_str s)
@@ -101,8 +102,9 @@ void th_functions_answer(struct th_hub *h, struct th_str call_id, struct th_str 
 
 /* ---- an agent's ---- */
 
+/* `name`: as a model knows it. */
 static int add_one(struct th_server *s, struct thole_agent *agent, const struct th_json *tool,
-		   struct thole_error *err)
+		   struct th_str name, struct thole_error *err)
 {
 	struct th_arena a TH_CLEANUP(th_arena_deinit) = {};
 	const struct th_json *schema = th_json_get(tool, "parameters");
@@ -111,8 +113,7 @@ static int add_one(struct th_server *s, struct thole_agent *agent, const struct 
 	int code;
 
 	th_arena_init(&a, TH_AGENT_MEMORY_MAX);
-	code = thole_agent_tool(agent, th_arena_cstr(&a, th_json_get_str(tool, "name")) ?: "",
-				on_call, s, &made, err);
+	code = thole_agent_tool(agent, th_arena_cstr(&a, name) ?: "", on_call, s, &made, err);
 	if (!code)
 		code = thole_tool_class(made, THOLE_CLASS_READ, err);
 	if (!code)
@@ -135,15 +136,15 @@ static int add_one(struct th_server *s, struct thole_agent *agent, const struct 
 	return code;
 }
 
-static bool is_offered(const struct th_json *tool, const struct th_json *only)
+/* `only` names tools as the client does. */
+static bool is_offered(const struct th_function_iter *tool, const struct th_json *only)
 {
 	struct th_json_iter it = th_json_iter(only);
-	struct th_str type = th_json_get_str(tool, "type");
 
-	if (type.len && !th_str_is(type, "function") && !th_str_is(type, "custom"))
-		return false;
 	while (th_json_next(&it))
-		if (th_str_eq(th_json_get_str(it.val, "name"), th_json_get_str(tool, "name")))
+		if (th_str_eq(th_json_get_str(it.val, "name"),
+			      th_json_get_str(tool->tool, "name")) &&
+		    th_str_eq(th_json_get_str(it.val, "namespace"), tool->space))
 			return true;
 	return !only;
 }
@@ -151,12 +152,15 @@ static bool is_offered(const struct th_json *tool, const struct th_json *only)
 int th_functions_add(struct th_server *s, struct thole_agent *agent, const struct th_json *tools,
 		     const struct th_json *only, struct thole_error *err)
 {
-	struct th_json_iter it = th_json_iter(tools);
+	struct th_buf name TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
+	struct th_function_iter it = th_function_iter(tools);
 	int code = 0;
 
-	while (!code && th_json_next(&it))
-		if (is_offered(it.val, only))
-			code = add_one(s, agent, it.val, err);
+	while (!code && th_function_next(&it)) {
+		th_function_full_name(it.space, th_json_get_str(it.tool, "name"), &name);
+		if (is_offered(&it, only))
+			code = add_one(s, agent, it.tool, th_buf_str(&name), err);
+	}
 	return code;
 }
 

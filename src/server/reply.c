@@ -124,12 +124,13 @@ static void add_reasoning(struct th_reply *r, const struct th_json *item, const 
 
 /* ---- calls ---- */
 
-static bool is_client(const struct th_reply *r, struct th_str name)
+/* The client's function that a model knows by this name; NULL: it is none of the client's. */
+static const struct th_function_name *find_function(const struct th_reply *r, struct th_str name)
 {
 	for (size_t i = 0; i < r->function_count; i++)
-		if (th_str_is(name, r->functions[i]))
-			return true;
-	return false;
+		if (th_str_is(name, r->functions[i].full))
+			return &r->functions[i];
+	return NULL;
 }
 
 static struct th_reply_open *open_call(struct th_reply *r, struct th_str call_id,
@@ -184,6 +185,7 @@ static void add_call(struct th_reply *r, const struct th_json *item, struct th_s
 	struct th_str call_id = th_json_get_str(item, "call_id");
 	struct th_str arguments = asked_for(item, &text);
 	bool custom = th_str_is(type, "custom_tool_call");
+	const struct th_function_name *function = NULL;
 	struct th_reply_open *o;
 	struct th_jw w = th_jw(&json);
 
@@ -192,14 +194,18 @@ static void add_call(struct th_reply *r, const struct th_json *item, struct th_s
 	if (!name.len) /* "computer_call" */
 		name = th_str_sub(type, 0, type.len - strlen("_call"));
 	o = open_call(r, call_id, name, arguments);
-	o->client = (custom || th_str_is(type, "function_call")) && is_client(r, name);
-	if (!o->client)
+	if (custom || th_str_is(type, "function_call"))
+		function = find_function(r, name);
+	o->client = function != NULL;
+	if (!function)
 		return;
 	th_jw_object(&w);
 	th_jw_kstr(&w, "type", type);
 	put_id(r, &w, custom ? "ctc" : "fc");
 	th_jw_kstr(&w, "call_id", call_id);
-	th_jw_kstr(&w, "name", name);
+	if (function->space)
+		th_jw_kstr(&w, "namespace", th_str_of(function->space));
+	th_jw_kstr(&w, "name", th_str_of(function->name));
 	th_jw_kstr(&w, custom ? "input" : "arguments", arguments);
 	th_jw_kstr(&w, "status", TH_STR("completed"));
 	th_jw_object_end(&w);
@@ -510,7 +516,7 @@ void th_reply_before(struct th_reply *r, struct th_str event)
 
 		th_json_print(th_json_get(data, "arguments"), &text);
 		o = open_call(r, call, tool, th_buf_str(&text));
-		o->client = is_client(r, tool);
+		o->client = find_function(r, tool) != NULL;
 	} else if (o && th_str_is(kind, "outcome")) {
 		close_at(r, (size_t)(o - r->open));
 	} else if (o) {

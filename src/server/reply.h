@@ -10,7 +10,7 @@
 #ifndef TH_SERVER_REPLY_H
 #define TH_SERVER_REPLY_H
 
-#include "base/json.h"
+#include "server/function_names.h"
 
 enum th_reply_kind { TH_REPLY_MESSAGE, TH_REPLY_REASONING, TH_REPLY_CALL, TH_REPLY_OTHER };
 
@@ -44,7 +44,7 @@ struct th_reply {
 	char name[TH_REPLY_NAME_MAX]; /* of the response, without its prefix: items are named by it
 				       */
 	bool sealed;                  /* reasoning is told with what the provider has sealed */
-	const char *const *functions; /* the client's, by name; borrowed */
+	const struct th_function_name *functions; /* the client's; borrowed */
 	size_t function_count;
 	struct th_reply_item *items; /* each is whole when it is added */
 	size_t count;

@@ -285,9 +285,9 @@ void th_quota_look(struct th_hub *h);
 
 #define TH_RESPONSE_MEMBER "thole_response" /* of the metadata of a session that is one */
 
-/* Adds them to the agent.  `tools`: a JSON list of them in the Responses form; others than
- * functions and custom tools are passed over.  `only`: a list of {"name"}, those alone; NULL: all.
- */
+/* Adds them to the agent.  `tools`: a JSON list of them in the Responses form, of which functions
+ * and custom tools are taken (server/function_names.h).  `only`: a list of {"name", "namespace"},
+ * those alone; NULL: all. */
 TH_NODISCARD int th_functions_add(struct th_server *s, struct thole_agent *agent,
 				  const struct th_json *tools, const struct th_json *only,
 				  struct thole_error *err);

@@ -59,13 +59,18 @@ static void test_message(void **state)
 /* The client's calls wait for it once ours have their results. */
 static void test_calls(void **state)
 {
-	const char *const functions[] = { "theirs" };
-	struct th_reply r = { .functions = functions, .function_count = 1 };
+	char full[] = "space__theirs", theirs[] = "theirs", space[] = "space";
+	const struct th_function_name functions[] = {
+		{ .full = full, .name = theirs, .space = space },
+		{ .full = theirs, .name = theirs },
+	};
+	struct th_reply r = { .functions = functions, .function_count = TH_COUNT(functions) };
 
 	(void)state;
 	feed(&r, "model_answered", "", CALLS);
 	assert_int_equal(r.count, 1);
 	assert_int_equal(r.items[0].kind, TH_REPLY_CALL);
+	assert_json_text(r.items[0].json, "name", "theirs");
 	feed(&r, "intent", "c1", "{}");
 	feed(&r, "intent", "c2", "{}");
 	assert_int_equal(r.status, TH_REPLY_RUNNING);
