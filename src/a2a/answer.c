@@ -71,11 +71,7 @@ void th_a2a_answer_nothing(struct th_a2a *m)
 {
 	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 
-	if (m->rest) {
-		th_access_empty(m->access, 204);
-		return;
-	}
-	th_buf_add_cstr(&json, m->v1 ? "{}" : "null");
+	th_buf_add_cstr(&json, m->rest || m->v1 ? "{}" : "null");
 	th_a2a_answer(m, &json);
 }
 
