@@ -265,7 +265,7 @@ const struct th_command th_command_acp = {
 	    "editor's list of sessions\n"
 	    "find it again.\n\n"
 	    "Examples:\n"
-	    "  thole acp -m gpt-5.4 --approve shell,write_file\n",
+	    "  thole acp -m gpt-5.4 --approve bash,edit\n",
 	.options = acp_options,
 	.run = run_acp,
 };

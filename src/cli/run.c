@@ -443,7 +443,7 @@ const struct th_command th_command_run = {
 		"  thole run -a examples/desktop.yaml -s report \"write report.txt\"\n"
 		"  thole run -s report \"now translate it\"\n"
 		"  thole run --goal -m gpt-5.4 \"all tests in tests/ pass\"\n"
-		"  thole run --approve shell -m gpt-5.4 \"clean up this folder\"\n"
+		"  thole run --approve bash -m gpt-5.4 \"clean up this folder\"\n"
 		"  cat task.txt | thole run --json - > events.jsonl\n"
 		"  thole --server https://agents.example.org run -a research \"what is new?\"\n",
 	.options = run_options,

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/run_agent.h"
 #include "computer/computer.h"
+#include "computers/computers.h"
 #include "config/computer.h"
 #include "config/script.h"
 #include "io/files.h"
@@ -171,6 +172,34 @@ static enum th_code set_models(struct th_str text, struct th_arena *a, struct th
 	return TH_OK;
 }
 
+/* A name that none of its tools has is a slip, and what was meant would run unasked. */
+static enum th_code check_approve(const struct th_agent *agent, struct th_err *err)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(16 * TH_KIB);
+	struct th_str ours[TH_AGENT_TOOLS_MAX];
+	const struct th_computer_kind *kind =
+	    agent->computer ? th_computer_find(agent->computer->kind) : NULL;
+	struct th_strs tools = agent->tools;
+
+	if (!tools.count) {
+		tools = (struct th_strs){ ours, th_tools_default(ours) };
+		if (kind && kind->tool && tools.count < TH_AGENT_TOOLS_MAX)
+			ours[tools.count++] = th_str_of(kind->tool);
+	}
+	for (size_t i = 0; i < tools.count; i++)
+		th_buf_printf(&text, "%s%.*s", i ? ", " : "", TH_FMT(tools.list[i]));
+	for (size_t i = 0; i < agent->approve.count; i++) {
+		struct th_str name = agent->approve.list[i];
+
+		if (!th_str_is(name, "all") && !th_str_is(name, "computer") &&
+		    !th_strs_has(&tools, name))
+			return th_fail(err, TH_EUSAGE,
+				       "--approve: the agent has no tool \"%.*s\"; it has %.*s",
+				       TH_FMT(name), TH_FMT(th_buf_str(&text)));
+	}
+	return TH_OK;
+}
+
 static enum th_code set_lists(const struct run_options *o, struct th_arena *a,
 			      struct th_agent *agent, struct th_err *err)
 {
@@ -185,6 +214,8 @@ static enum th_code set_lists(const struct run_options *o, struct th_arena *a,
 		code = th_prefix(err, split_list(o->approve, a, &agent->approve, err), "--approve");
 		if (code == TH_OK)
 			code = check_names("approve", &agent->approve, "all", "computer", err);
+		if (code == TH_OK)
+			code = check_approve(agent, err);
 	}
 	return code;
 }
