@@ -15,6 +15,7 @@ static void put_function(const struct th_json *tool, bool brief, struct th_jw *w
 {
 	static const char *const members[] = { "description", "parameters", "strict" };
 	struct th_str type = th_json_get_str(tool, "type");
+	struct th_str execution = th_json_get_str(tool, "execution"); /* of tool_search */
 
 	if (th_str_is(type, "custom") && !brief) {
 		th_jw_json(w, tool);
@@ -23,6 +24,8 @@ static void put_function(const struct th_json *tool, bool brief, struct th_jw *w
 	th_jw_object(w);
 	th_jw_kstr(w, "type", type.len ? type : TH_STR("function"));
 	th_jw_kstr(w, "name", th_json_get_str(tool, "name"));
+	if (execution.len)
+		th_jw_kstr(w, "execution", execution);
 	for (size_t i = 0; i < TH_COUNT(members); i++) {
 		const struct th_json *v = brief ? NULL : th_json_get(tool, members[i]);
 
@@ -58,7 +61,7 @@ static void end_space(struct th_jw *w)
  */
 static void put_tools(const struct th_making *m, bool brief, struct th_jw *w)
 {
-	struct th_function_iter it = th_function_iter(th_json_get(m->u, "tools"));
+	struct th_function_iter it = th_function_iter(m->tools);
 	struct th_str space = TH_STR("");
 
 	th_jw_array(w);
@@ -286,7 +289,7 @@ static int set_format(struct th_making *m, struct thole_agent *agent, struct tho
 /* What makes it: all that the request says beside its input. */
 static void put_key(const struct th_making *m, struct th_buf *out)
 {
-	static const char *const members[] = { "model", "instructions", "settings", "tools" };
+	static const char *const members[] = { "model", "instructions", "settings" };
 	struct th_jw w = th_jw(out);
 
 	th_jw_array(&w);
@@ -298,6 +301,10 @@ static void put_key(const struct th_making *m, struct th_buf *out)
 		else
 			th_jw_null(&w);
 	}
+	if (m->tools)
+		th_jw_json(&w, m->tools);
+	else
+		th_jw_null(&w);
 	th_jw_bool(&w, th_str_is(th_json_get_str(m->b, "truncation"), "auto"));
 	th_jw_int(&w, th_making_compacts_from(m));
 	th_jw_array_end(&w);
@@ -315,8 +322,7 @@ static int make_raw(struct th_making *m, struct thole_agent *agent, struct thole
 	if (!code)
 		code = set_format(m, agent, err);
 	if (!code)
-		code = th_functions_add(m->server, agent, th_json_get(m->u, "tools"),
-					allowed_tools(choice), err);
+		code = th_functions_add(m->server, agent, m->tools, allowed_tools(choice), err);
 	return code;
 }
 
@@ -355,8 +361,7 @@ static bool make_served(struct th_making *m, const struct th_served_agent *serve
 	if (!code)
 		code = set_format(m, agent, &err);
 	if (!code)
-		code = th_functions_add(m->server, agent, th_json_get(m->u, "tools"),
-					allowed_tools(choice), &err);
+		code = th_functions_add(m->server, agent, m->tools, allowed_tools(choice), &err);
 	if (code) {
 		thole_agent_free(agent);
 		return th_making_fault_api(m, &err);

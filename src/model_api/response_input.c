@@ -156,6 +156,8 @@ static bool put_item(struct th_making *m, const struct th_json *item, bool looke
 		return put_referenced(m, item, w);
 	if (th_str_is(type, "compaction"))
 		return put_packed(m, th_json_get_str(item, "encrypted_content"), w);
+	if (th_making_put_tool_item(item, w))
+		return true;
 	if (th_str_is(type, "mcp_call") && is_ours(item)) {
 		put_ran(item, w);
 		return true;

@@ -141,7 +141,7 @@ static bool check_words(struct th_making *m)
 /* `choice`: its name, or an object with that. */
 static bool is_tool(const struct th_making *m, const struct th_json *choice, struct th_str name)
 {
-	struct th_function_iter it = th_function_iter(th_json_get(m->u, "tools"));
+	struct th_function_iter it = th_function_iter(m->tools);
 
 	while (th_function_next(&it))
 		if (th_str_eq(th_json_get_str(it.tool, "name"), name) &&
@@ -325,7 +325,7 @@ static void take_echo(struct th_making *m)
 	p->echo = th_alloc(m->echo.len + 1);
 	memcpy(p->echo, m->echo.ptr, m->echo.len + 1);
 	p->reply.sealed = includes(m, "reasoning.encrypted_content") || asks_thinking(m);
-	p->functions = th_function_names(th_json_get(m->u, "tools"), &p->function_count);
+	p->functions = th_function_names(m->tools, &p->function_count);
 	p->background = m->background;
 	p->store = m->store;
 	p->usage_wanted =
@@ -363,8 +363,8 @@ bool th_response_make(struct th_access *a, const struct th_order *order, struct 
 				     .keeper = order->keeper,
 				     .stream_id = order->stream_id };
 	th_buf_init(&m.p->shown.text, TH_ANSWER_MAX);
-	good = read_body(&m, order->body) && check_supported(&m) && th_making_put_echo(&m) &&
-	       th_making_read_items(&m);
+	good = read_body(&m, order->body) && th_making_read_tools(&m) && check_supported(&m) &&
+	       th_making_put_echo(&m) && th_making_read_items(&m);
 	if (good) {
 		take_echo(&m);
 		m.p->stream = order->socket ||
@@ -392,6 +392,7 @@ bool th_response_make(struct th_access *a, const struct th_order *order, struct 
 	th_json_free(m.body);
 	th_json_free(m.unified);
 	th_json_free(m.given);
+	th_json_free(m.gathered);
 	th_buf_deinit(&m.echo);
 	th_buf_deinit(&m.said);
 	th_buf_deinit(&m.names);

@@ -23,6 +23,8 @@ struct th_making {
 	const struct th_json *b, *u;
 	struct th_json_doc *given; /* its items: references looked up, packed ones unpacked */
 	const struct th_json *items;
+	struct th_json_doc *gathered; /* its tools with those that its input brings; or NULL */
+	const struct th_json *tools;
 	struct th_buf echo; /* what the response's object repeats, as JSON */
 	struct th_buf said; /* what is said to the session, a JSON list of items */
 	char digest[TH_SHA256_HEX_SIZE + 1];
@@ -43,6 +45,13 @@ struct th_making {
 
 bool th_making_fault_api(struct th_making *m, const struct thole_error *err);
 bool th_making_pending(struct th_making *m); /* fault->pending */
+
+/* ---- response_tools.c ---- */
+
+/* Fills in tools. */
+bool th_making_read_tools(struct th_making *m);
+/* An item that is about tools, as the model has it; false: it is none. */
+bool th_making_put_tool_item(const struct th_json *item, struct th_jw *w);
 
 /* ---- response_input.c ---- */
 

@@ -103,7 +103,9 @@ struct th_function_name *th_function_names(const struct th_json *tools, size_t *
 		list[count++] =
 		    (struct th_function_name){ .full = copy(th_buf_str(&full)),
 					       .name = copy(name),
-					       .space = it.space.len ? copy(it.space) : NULL };
+					       .space = it.space.len ? copy(it.space) : NULL,
+					       .search =
+						   th_json_get(it.tool, "execution") != NULL };
 	}
 	*ret_count = count;
 	return list;

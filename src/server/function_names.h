@@ -23,6 +23,8 @@ struct th_function_iter {
 struct th_function_iter th_function_iter(const struct th_json *tools);
 bool th_function_next(struct th_function_iter *it);
 
+#define TH_TOOL_SEARCH "tool_search" /* a function that the client searches its own tools with */
+
 /* The flat name; `space` may be empty: it is the name. */
 void th_function_full_name(struct th_str space, struct th_str name, struct th_buf *out);
 
@@ -30,6 +32,7 @@ void th_function_full_name(struct th_str space, struct th_str name, struct th_bu
 struct th_function_name {
 	char *full, *name;
 	char *space; /* NULL: it is in none */
+	bool search; /* it has "execution", and its calls are items tool_search_call */
 };
 /* Of a list of tools; th_function_names_free(). */
 struct th_function_name *th_function_names(const struct th_json *tools, size_t *ret_count);

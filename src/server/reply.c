@@ -176,6 +176,23 @@ static struct th_str asked_for(const struct th_json *item, struct th_buf *text)
 	return th_buf_str(text);
 }
 
+/* A search for tools, which has an item of its own. */
+static void add_search(struct th_reply *r, struct th_str call_id, struct th_str arguments)
+{
+	struct th_buf json TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_ANSWER_MAX);
+	struct th_jw w = th_jw(&json);
+
+	th_jw_object(&w);
+	th_jw_kstr(&w, "type", TH_STR(TH_TOOL_SEARCH "_call"));
+	put_id(r, &w, "tsc");
+	th_jw_kstr(&w, "call_id", call_id);
+	th_jw_kstr(&w, "execution", TH_STR("client"));
+	th_jw_kraw(&w, "arguments", th_json_valid(arguments) ? arguments : TH_STR("{}"));
+	th_jw_kstr(&w, "status", TH_STR("completed"));
+	th_jw_object_end(&w);
+	add_item(r, TH_REPLY_OTHER, &json);
+}
+
 /* A call of an answer: the client's is an item at once, ours once it has its result. */
 static void add_call(struct th_reply *r, const struct th_json *item, struct th_str type)
 {
@@ -199,6 +216,10 @@ static void add_call(struct th_reply *r, const struct th_json *item, struct th_s
 	o->client = function != NULL;
 	if (!function)
 		return;
+	if (function->search) {
+		add_search(r, call_id, arguments);
+		return;
+	}
 	th_jw_object(&w);
 	th_jw_kstr(&w, "type", type);
 	put_id(r, &w, custom ? "ctc" : "fc");

@@ -59,6 +59,63 @@ class Namespaces(Face):
         self.assertEqual(wrong["error"]["param"], "tool_choice")
 
 
+SEARCH = {"type": "tool_search", "execution": "client", "description": "Finds tools.",
+          "parameters": {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"], "additionalProperties": False}}
+
+
+class FoundTools(Face):
+    """Codex lets its newer models search for the tools of MCP servers, and gives the newest all of their tools in the input."""
+
+    def test_a_search(self):
+        self.begin([{"function_call": {"name": "tool_search", "arguments": {"query": "rain"}}}], [CALL], [{"text": "Rain."}])
+        given = [{"role": "user", "content": "Oslo?"}]
+        one = self.respond(input=given, tools=[SEARCH], store=False)
+        search, = one["output"]
+        self.assertEqual({k: v for k, v in search.items() if k not in ("id", "call_id")},
+                         {"type": "tool_search_call", "execution": "client", "arguments": {"query": "rain"}, "status": "completed"})
+        self.assertEqual([t["name"] for t in self.sent()["tools"]], ["tool_search"])
+        found = {"type": "tool_search_output", "call_id": search["call_id"], "execution": "client", "status": "completed",
+                 "tools": [dict(SPACE, tools=[dict(t, defer_loading=True) for t in SPACE["tools"]])]}
+        given += [search, found]
+        two = self.respond(input=given, tools=[SEARCH], store=False)
+        call, = two["output"]
+        self.assertEqual((call["type"], call["namespace"], call["name"]), ("function_call", "mcp__weather", "get_weather"))
+        self.assertEqual([t["name"] for t in self.sent()["tools"]], ["tool_search", FULL, "mcp__weather__get_wind"])
+        given += [call, {"type": "function_call_output", "call_id": call["call_id"], "output": "rain"}, dict(found, call_id=None)]
+        three = self.respond(input=given, tools=[SEARCH], store=False)
+        self.assertEqual(three["output"][-1]["content"][0]["text"], "Rain.")
+        sent = self.sent()["input"]
+        self.assertEqual([i["type"] for i in sent], ["message", "function_call", "function_call_output", "function_call", "function_call_output"])
+        self.assertEqual((sent[1]["name"], json.loads(sent[1]["arguments"])), ("tool_search", {"query": "rain"}))
+        self.assertIn(FULL, sent[2]["output"])
+
+    def test_a_stream_of_a_search(self):
+        self.begin([{"function_call": {"name": "tool_search", "arguments": {"query": "rain"}}}])
+        frames = [f[1] for f in self.frames("/v1/responses", {"model": "gpt-5.4", "input": "Oslo?", "tools": [SEARCH]}) if f[0]]
+        item, = (f["item"] for f in frames if f["type"] == "response.output_item.done")
+        self.assertEqual(item["type"], "tool_search_call")
+        self.end_http(9)
+        self.serve_http("--agents", self.folder / "agents", "--workspaces", self.work)
+        self.assertEqual(self.good_call("GET", "/v1/responses/" + frames[-1]["response"]["id"])["output"], [item])
+
+    def test_tools_of_the_input(self):
+        self.begin([{"custom_call": {"name": "functions__exec", "input": "text('hi')"}}], [{"text": "Done."}])
+        tools = [{"type": "namespace", "name": "functions", "description": "", "tools": [{"type": "custom", "name": "exec", "description": "Runs JavaScript."}]}]
+        given = [{"type": "additional_tools", "id": "at_1", "role": "developer", "tools": tools}, {"role": "user", "content": "go"}]
+        one = self.respond(input=given, store=False)
+        call, = one["output"]
+        self.assertEqual((call["type"], call["namespace"], call["name"], call["input"]), ("custom_tool_call", "functions", "exec", "text('hi')"))
+        given += [call, {"type": "custom_tool_call_output", "call_id": call["call_id"], "output": "hi"}]
+        self.assertEqual(self.respond(input=given, store=False)["output"][-1]["content"][0]["text"], "Done.")
+
+    def test_how_many(self):
+        """TH_AGENT_TOOLS_MAX with those of the input."""
+        self.begin([{"text": "Hi."}])
+        for count, status in ((128, 200), (129, 400)):
+            given = [{"type": "additional_tools", "role": "developer", "tools": many(count, 1)}, {"role": "user", "content": "x"}]
+            self.respond(status=status, input=given)
+
+
 class ManyTools(Face):
     """Claude Code sends 80 KB of tools, and more with servers of its user's."""
 
