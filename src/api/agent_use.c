@@ -130,6 +130,21 @@ static int complete_team(struct thole_agent *a, const struct th_config *config,
 	return code;
 }
 
+/* What all sessions share that are begun with it; where it has code, each is of its own. */
+static void print_definition(struct thole_agent *a)
+{
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
+	struct th_agent def = a->def;
+	struct th_jw w = th_jw(&text);
+
+	if (!def.model.len || a->see || a->tool_count || a->member_count || a->function_count)
+		return;
+	def.workspace = TH_STR("");
+	th_table_print(&th_agent_table, &def, &w);
+	if (!text.failed)
+		a->text = th_arena_str(&a->memory, th_buf_str(&text));
+}
+
 int th_api_agent_use(struct thole_agent *a, const struct th_config *config, struct thole_error *err)
 {
 	bool bare = a->bare && a->def.tools.count == 0 && !(a->def.computer && !a->see);
@@ -147,6 +162,8 @@ int th_api_agent_use(struct thole_agent *a, const struct th_config *config, stru
 			code = complete_team(a, config, err);
 		if (code)
 			a->def.tools = tools;
+		else
+			print_definition(a);
 		atomic_store(&a->in_use, !code);
 	}
 	pthread_mutex_unlock(&a->lock);

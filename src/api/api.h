@@ -178,6 +178,7 @@ struct thole_agent {
 	pthread_mutex_t lock; /* of the moment when that becomes so */
 	struct th_arena memory;
 	struct th_agent def;
+	struct th_str text; /* that, for th_start.definition, once it is in use; empty: none */
 	struct thole_tool **tools;
 	size_t tool_count;
 	bool bare; /* made in C: no tools but those that are named or added */

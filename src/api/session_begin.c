@@ -181,6 +181,7 @@ static int start(struct thole_runtime *rt, struct thole_agent *agent, const stru
 	struct th_start how = {
 		.session_id = th_str_of(b->id),
 		.agent = def,
+		.definition = def ? agent->text : TH_STR(""),
 		.user = th_str_of(b->user),
 		.metadata = th_str_of(b->metadata),
 		.tools = rows,

@@ -196,6 +196,7 @@ static struct th_session_config session_config_of(struct th_live *l, struct th_d
 	g->agent.limits = &g->limits;
 	g->agent.computer = NULL;
 	o.agent = &g->agent;
+	o.definition = TH_STR("");
 	if (o.has_computer && o.member_count > 0) {
 		g->members = th_alloc(o.member_count * sizeof(*g->members));
 		memcpy(g->members, o.members, o.member_count * sizeof(*g->members));

@@ -25,6 +25,8 @@ static enum th_code append_created(struct th_live *l,
 	enum th_code code;
 
 	th_buf_init_try(&agent, TH_EVENT_DATA_MAX);
+	if (!d.agent.len)
+		d.agent = session_config->definition;
 	if (!d.agent.len) {
 		struct th_jw w = th_jw(&agent);
 

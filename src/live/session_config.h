@@ -60,6 +60,7 @@ struct th_resolved_model {
 /* Configuration of a session; borrowed while the session is open. */
 struct th_session_config {
 	const struct th_agent *agent;
+	struct th_str definition; /* of `agent`, as session_created has it; empty: it is printed */
 	struct th_resolved_model first;
 	const struct th_resolved_model
 	    *fallback;                          /* as many as agent->fallback names, in its order */

@@ -62,6 +62,8 @@ struct th_start {
 	struct th_str session_id; /* empty: a UUIDv7 is made */
 	const struct th_agent
 	    *agent; /* copied; model, workspace, computer filled in by the caller */
+	/* `agent` as the log will have it, without a workspace; empty: it is printed. */
+	struct th_str definition;
 	struct th_str user, metadata; /* metadata: JSON object or empty */
 	/* Functions of this process for this session, found before the runtime's and the built-in
 	 * ones.  The rows are copied; what they point to lives as long as the session is open. */

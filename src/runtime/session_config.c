@@ -156,6 +156,7 @@ static enum th_code config_member(struct th_runtime *rt, struct th_runtime_setup
 	agent->secrets = u->agent.secrets;
 	*o = u->config;
 	o->agent = agent;
+	o->definition = TH_STR("");
 	o->has_computer = u->config.has_computer && agent->computer;
 	resolved_models = TH_NEW(&u->memory, struct th_resolved_models);
 	if (!resolved_models)

@@ -122,21 +122,12 @@ static enum th_code take(struct th_runtime *rt, struct th_runtime_setup *known,
 /* ---- of a new session ---- */
 
 /* As its first event will have it: the workspace stands beside the definition there. */
-static enum th_code key_new(const struct th_runtime *rt, const struct th_agent *agent,
-			    struct th_digest *ret, struct th_err *err)
+static enum th_code print(const struct th_agent *agent, struct th_buf *out, struct th_err *err)
 {
-	struct th_buf text;
-	struct th_jw w;
-	enum th_code code;
+	struct th_jw w = th_jw(out);
 
-	th_buf_init(&text, TH_EVENT_DATA_MAX);
-	w = th_jw(&text);
 	th_table_print(&th_agent_table, agent, &w);
-	code = th_buf_check(&text, "the agent's definition", err);
-	if (!code)
-		*ret = key_of(rt, th_buf_str(&text), agent->model);
-	th_buf_deinit(&text);
-	return code;
+	return th_buf_check(out, "the agent's definition", err);
 }
 
 /* The workspace is the session's own: what is found in it is in the definition by now. */
@@ -154,23 +145,31 @@ static enum th_code take_workspace(struct th_runtime_session *s, struct th_str w
 static enum th_code find_whole(struct th_runtime *rt, const struct th_start *start,
 			       struct th_runtime_setup **ret, struct th_err *err)
 {
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_agent agent = *start->agent;
+	struct th_str definition = start->definition;
 	struct th_digest key;
-	enum th_code code;
+	enum th_code code = TH_OK;
 
 	*ret = NULL;
 	if (is_own(start) || agent.skills || agent.subagents || agent.hooks)
 		return TH_OK;
 	agent.workspace = TH_STR("");
-	code = key_new(rt, &agent, &key, err);
-	if (!code)
-		*ret = find(rt, &key, true);
-	return code;
+	if (!definition.len) {
+		code = print(&agent, &text, err);
+		definition = th_buf_str(&text);
+	}
+	if (code)
+		return code;
+	key = key_of(rt, definition, agent.model);
+	*ret = find(rt, &key, true);
+	return TH_OK;
 }
 
 static enum th_code setup_new(struct th_runtime_session *s, const struct th_start *start,
 			      struct th_err *err)
 {
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_EVENT_DATA_MAX);
 	struct th_runtime *rt = s->rt;
 	struct th_runtime_setup *u = setup_alloc(), *known = NULL;
 	enum th_code code = th_agent_copy(start->agent, &u->memory, &u->agent, err)
@@ -181,14 +180,17 @@ static enum th_code setup_new(struct th_runtime_session *s, const struct th_star
 
 	u->agent.workspace = TH_STR("");
 	if (!code)
-		code = key_new(rt, &u->agent, &u->key, err);
+		code = print(&u->agent, &text, err);
 	if (code) {
 		setup_free(u);
 		return code;
 	}
+	u->key = key_of(rt, th_buf_str(&text), u->agent.model);
 	u->checked = true;
 	if (!is_own(start))
 		known = find(rt, &u->key, true);
+	if (!known && !is_own(start)) /* for the next sessions, too */
+		u->config.definition = th_arena_str(&u->memory, th_buf_str(&text));
 	if (!known)
 		return make(rt, u, start, &s->setup, err);
 	setup_free(u);

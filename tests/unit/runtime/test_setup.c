@@ -113,6 +113,36 @@ static void test_shared(void **state)
 }
 
 /* Sessions differ in their workspace alone: it is theirs, and the rest is shared. */
+/* What a session's first event has of its agent is printed once, by whoever has it first. */
+static void test_definition(void **state)
+{
+	struct fixture f;
+	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_MIB);
+	struct th_agent agent = agent_of("Be brief."), moved = agent, other = agent_of("Be long.");
+	struct th_start start = { .agent = &moved }, known = { .agent = &moved };
+	struct th_start another = { .agent = &other };
+	struct th_runtime_setup *first, *second, *third;
+	struct th_jw w = th_jw(&text);
+
+	(void)state;
+	setup(&f);
+	th_table_print(&th_agent_table, &agent, &w);
+	moved.workspace = TH_STR("/tmp");
+	known.definition = th_buf_str(&text);
+	first = made(&f, &start);
+	assert_true(th_str_eq(first->config.definition, th_buf_str(&text)));
+	second = made(&f, &known);
+	assert_ptr_equal(first, second);
+	assert_true(th_str_is(f.session.workspace, "/tmp"));
+	/* It is believed: nothing is printed to be compared. */
+	another.definition = th_buf_str(&text);
+	third = made(&f, &another);
+	assert_ptr_equal(first, third);
+	for (int i = 0; i < 3; i++)
+		th_runtime_setup_drop(f.rt, first);
+	teardown(&f);
+}
+
 static void test_workspaces(void **state)
 {
 	struct fixture f;
@@ -206,9 +236,8 @@ static void test_checked(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shared),
-		cmocka_unit_test(test_workspaces),
-		cmocka_unit_test(test_own),
+		cmocka_unit_test(test_shared),     cmocka_unit_test(test_definition),
+		cmocka_unit_test(test_workspaces), cmocka_unit_test(test_own),
 		cmocka_unit_test(test_checked),
 	};
 
