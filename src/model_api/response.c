@@ -415,6 +415,7 @@ void th_response_listen(struct th_response *p, struct th_hub *h)
 	p->reply.function_count = p->function_count;
 	p->listener.fn = on_note;
 	p->listener.ping = on_ping;
+	p->listener.deltas = p->stream && !p->background;
 	if (p->access && !p->socket) {
 		p->access->ctx = p;
 		p->access->gone = on_gone;

@@ -50,7 +50,8 @@ static void listen(struct th_access *a)
 				 false);
 	s->listener = (struct th_listener){ .fn = th_oh_socket_note,
 					    .look = th_oh_socket_look,
-					    .only_listens = true };
+					    .only_listens = true,
+					    .deltas = s->deltas };
 	th_hub_listen(th_hub_get(s->o->server, a->args[0], a->user), &s->listener);
 	s->ran = th_hub_runs(s->listener.hub); /* its last request may have begun */
 	th_oh_socket_go_on(s);

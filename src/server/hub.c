@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "server/service.h"
 
-#define KINDS (THOLE_NOTE_EVENT | THOLE_NOTE_DELTA | THOLE_NOTE_REST | THOLE_NOTE_OPEN)
+#define KINDS (THOLE_NOTE_EVENT | THOLE_NOTE_REST | THOLE_NOTE_OPEN)
 #define TABLE_FIRST 64
 #define TRIM_AT_ONCE 64 /* their leases are given back in one transaction */
 
@@ -131,7 +131,6 @@ static void forget_session(struct th_hub *h)
 	th_needs_forget(&h->needs);
 	h->parked_ms = 0; /* its watchers end with it */
 	h->session = NULL;
-	h->watcher = NULL;
 	h->leaving = false;
 	set_rested(h, false);
 	h->server->hubs.open--;
@@ -186,6 +185,18 @@ static void drop(struct th_hub *h)
 
 /* ---- who listens ---- */
 
+static thole_note_fn on_note;
+
+/* For what its listeners are told; it replaces the watch before. */
+static void watch(struct th_hub *h)
+{
+	struct thole_error err;
+	unsigned kinds = h->deltas > 0 ? KINDS | THOLE_NOTE_DELTA : KINDS;
+
+	if (h->session) /* it is the first: there is room */
+		(void)thole_session_watch(h->session, kinds, on_note, h, &err);
+}
+
 void th_hub_listen(struct th_hub *h, struct th_listener *l)
 {
 	l->hub = h;
@@ -197,6 +208,8 @@ void th_hub_listen(struct th_hub *h, struct th_listener *l)
 		h->first = l;
 	h->last = l;
 	h->busy += !l->only_listens;
+	if (l->deltas && h->deltas++ == 0)
+		watch(h);
 	sort_in(h);
 }
 
@@ -219,6 +232,8 @@ void th_hub_unlisten(struct th_listener *l)
 		if (w->next == l)
 			w->next = l->next;
 	h->busy -= !l->only_listens;
+	if (l->deltas && --h->deltas == 0)
+		watch(h);
 	sort_in(h);
 }
 
@@ -308,15 +323,12 @@ static void on_note(void *ctx, struct thole_session *session, const struct thole
 
 void th_hub_adopt(struct th_hub *h, struct thole_session *session)
 {
-	struct thole_error err;
-
 	h->session = session;
 	h->written = false;
 	h->to_run = true;
 	set_rested(h, false);
 	h->server->hubs.open++;
-	if (thole_session_watch_add(session, KINDS, on_note, h, &h->watcher, &err) != 0)
-		h->watcher = NULL; /* it is the first: there is room */
+	watch(h);
 	th_server_kick(h->server);
 }
 

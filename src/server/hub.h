@@ -30,6 +30,7 @@ struct th_listener {
 	/* A sign of life for who reads a stream, every TH_SERVE_PING_MS; may be NULL. */
 	void (*ping)(struct th_listener *l);
 	bool only_listens; /* does not keep the session from being given back */
+	bool deltas;       /* is told of pieces of answers, too: what nobody wants is not made */
 	uint64_t looked;   /* the round of looks that it had its turn in */
 	struct th_hub *hub;
 	struct th_listener *prev, *next;
@@ -54,8 +55,8 @@ struct th_hub {
 	struct th_hub *chain;       /* of those with the same hash */
 	struct th_server *server;
 	struct thole_session *session; /* NULL: it is not open here */
-	struct thole_watcher *watcher;
 	struct th_listener *first, *last;
+	size_t deltas;             /* listeners that are told pieces of answers */
 	size_t busy;               /* listeners that keep it open */
 	struct th_hub_walk *walks; /* of the list, under way */
 	struct th_client_call *calls;

@@ -340,6 +340,7 @@ static void stream_begin(struct th_access *a, uint64_t from, const struct th_jso
 	s->listener.look = on_look;
 	s->listener.ping = on_ping;
 	s->listener.only_listens = true;
+	s->listener.deltas = s->deltas;
 	s->pump = (struct th_deferred){ .fn = pump, .ctx = s };
 	a->ctx = s;
 	a->gone = on_gone;
