@@ -213,7 +213,8 @@ static int set_timer(CURLM *multi, long timeout_ms, void *ctx)
 	th_timer_stop(&lane->timer);
 	if (timeout_ms == 0) {
 		lane->timeout_due = true;
-		th_loop_defer(lane->f->loop, &lane->f->kick);
+		if (!lane->f->kicked)
+			th_loop_defer(lane->f->loop, &lane->f->kick);
 	}
 	return 0;
 }
@@ -268,10 +269,14 @@ static void act(struct th_fetch_lane *lane, curl_socket_t fd, int events)
 	pump(lane);
 }
 
-void th_fetch_on_kick(void *ctx)
+static bool is_pending(const struct th_fetcher *f)
 {
-	struct th_fetcher *f = (struct th_fetcher *)ctx;
-	while (f->pending.next != &f->pending) {
+	return f->pending.next != &f->pending;
+}
+
+static void add_some(struct th_fetcher *f)
+{
+	for (int i = 0; i < TH_HTTP_READY_MAX && is_pending(f); i++) {
 		struct th_fetch *x = f->pending.next;
 		th_fetch_list_remove(x);
 		f->depth++;
@@ -285,6 +290,10 @@ void th_fetch_on_kick(void *ctx)
 		if (x->uploading)
 			th_fetch_list_append(&f->uploads, x);
 	}
+}
+
+static void act_where_due(struct th_fetcher *f)
+{
 	for (size_t i = 0; i < f->lane_count; i++) {
 		struct th_fetch_lane *lane = f->lanes[i];
 		if (!lane->timeout_due)
@@ -292,6 +301,26 @@ void th_fetch_on_kick(void *ctx)
 		lane->timeout_due = false;
 		act(lane, CURL_SOCKET_TIMEOUT, 0);
 	}
+}
+
+/* Where many requests begin at once, others come between. */
+void th_fetch_on_kick(void *ctx)
+{
+	struct th_fetcher *f = (struct th_fetcher *)ctx;
+	uint64_t until_ms = th_clock_ms() + TH_LOOP_SHARE_MS;
+	bool more;
+
+	f->kicked = true;
+	do {
+		add_some(f);
+		act_where_due(f);
+	} while (is_pending(f) && th_clock_ms() < until_ms);
+	f->kicked = false;
+	more = is_pending(f);
+	for (size_t i = 0; i < f->lane_count; i++)
+		more |= f->lanes[i]->timeout_due;
+	if (more)
+		th_loop_defer(f->loop, &f->kick);
 }
 
 /* ---- lanes ---- */

@@ -115,6 +115,7 @@ struct th_fetcher {
 	uint64_t rest_ms; /* what a connection may have rested for a request that is once */
 	unsigned depth;   /* inside curl */
 	bool closing, http2;
+	bool kicked; /* th_fetch_on_kick is at work, and sees what becomes due */
 };
 
 static inline uint64_t th_fetch_now(const struct th_fetch *x)
@@ -153,7 +154,7 @@ curl_socket_t th_fetch_open_socket(void *ctx, curlsocktype purpose, struct curl_
 int th_fetch_close_socket(void *ctx, curl_socket_t fd);
 /* f->ready: what has come on them, for TH_LOOP_SHARE_MS at most. */
 void th_fetch_on_ready(void *ctx, unsigned events);
-/* f->kick: adds what is pending to curl. */
+/* f->kick: adds what is pending to curl, for TH_LOOP_SHARE_MS at most. */
 void th_fetch_on_kick(void *ctx);
 /* NULL: out of memory. */
 struct th_fetch_lane *th_fetch_lane_new(struct th_fetcher *f);

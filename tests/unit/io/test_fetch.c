@@ -1323,6 +1323,52 @@ static void a_pass_takes_answers_for_its_share(void **state)
 	sem_destroy(&said);
 }
 
+static int all_dialled;
+
+/* The first one takes all the time that a pass has for those that begin. */
+static bool allows_slowly(void *ctx, const struct th_address *to)
+{
+	uint64_t until = th_clock_ms() + TH_LOOP_SHARE_MS;
+
+	(void)ctx;
+	(void)to;
+	while (all_dialled == 0 && th_clock_ms() <= until)
+		;
+	all_dialled++;
+	return true;
+}
+
+static void a_pass_begins_requests_for_its_share(void **state)
+{
+	enum { COUNT = TH_HTTP_READY_MAX + 1 };
+	struct th_fetch_request r = request_of(&o);
+	struct th_fetch_id id;
+	(void)state;
+	sem_init(&gate, 0, 0); /* no answer frees a connection for the next one */
+	sem_init(&said, 0, 0);
+	all_done = all_dialled = 0;
+	serve = serve_at_the_gate;
+	th_fetcher_only(fetcher, allows_slowly, NULL);
+	r.on_head = NULL;
+	r.on_header = NULL;
+	r.on_data = NULL;
+	r.on_done = on_done_count;
+	for (int i = 0; i < COUNT; i++)
+		assert_int_equal(th_fetch_start(fetcher, &r, &id, &err), TH_OK);
+	th_loop_pass(loop);
+	assert_int_equal(all_dialled, TH_HTTP_READY_MAX);
+	th_loop_pass(loop);
+	assert_int_equal(all_dialled, COUNT);
+	for (int i = 0; i < COUNT; i++)
+		sem_post(&gate);
+	while (all_done < COUNT)
+		th_loop_pass(loop);
+	for (int i = 0; i < COUNT; i++)
+		sem_wait(&said);
+	sem_destroy(&gate);
+	sem_destroy(&said);
+}
+
 static void a_proxy_comes_from_the_environment(void **state)
 {
 	struct th_fetch_request r = request_of(&o);
@@ -1407,6 +1453,7 @@ int main(void)
 		T(nonsense_is_refused_at_once),
 		T(each_request_goes_to_its_own_url),
 		T(a_pass_takes_answers_for_its_share),
+		T(a_pass_begins_requests_for_its_share),
 		T(a_proxy_comes_from_the_environment),
 		T(a_unix_socket_can_be_the_host),
 	};
