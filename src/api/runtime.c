@@ -427,9 +427,10 @@ int thole_runtime_dispatch(struct thole_runtime *rt, struct thole_error *err)
 		return code;
 	rt->in_loop = true;
 	rt->touched = false;
-	/* Descriptors that a callback asks for are registered by a second pass. */
+	/* Descriptors that a callback asks for are registered by a second pass: by that of the next
+	 * call, which thole_runtime_timeout_ms asks for at once, where the first one took long. */
 	(void)th_loop_pass(rt->loop);
-	if (rt->touched) {
+	if (rt->touched && !th_loop_pass_took(rt->loop, TH_LOOP_SHARE_MS)) {
 		rt->touched = false;
 		(void)th_loop_pass(rt->loop);
 	}

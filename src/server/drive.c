@@ -26,10 +26,11 @@ static void run_runtime(void *ctx)
 		th_timer_stop(&s->rt_timer);
 }
 
+/* Once in a pass, behind what came for others. */
 static void on_runtime(void *ctx, unsigned events)
 {
 	(void)events;
-	run_runtime(ctx);
+	th_server_kick(ctx);
 }
 
 void th_server_kick(struct th_server *s)
