@@ -11,6 +11,8 @@ uvicorn (openai-agents) in turn with thole serve, three times, and compares the 
 a folder where npm installed openai and @openai/agents, PYTHON an interpreter with openai-agents, uvicorn and starlette; a
 peer that is not given is left out. Peers keep nothing; thole's responses are durable. `overload` finds the most responses
 a second, then asks for twice as many, with LOAD (bench/load.c, compiled).
+
+Where other programs want the processors, `chrt --rr 5 bench/serve.py ...` (as root) keeps them from what is measured.
 """
 
 import asyncio
@@ -154,9 +156,16 @@ async def waits_of(port, count):
     return sorted(waits)
 
 
+async def waits_beside(port, count):
+    """The same, measured by a process that has nothing else to do."""
+    child = await asyncio.create_subprocess_exec(sys.executable, os.path.abspath(__file__), "waits", str(port), str(count), stdout=subprocess.PIPE)
+    text, _ = await child.communicate()
+    return json.loads(text)
+
+
 async def busy(server, count):
     """Each of `count` connections has a response under way all the time; the model takes two seconds for each."""
-    idle = await waits_of(server.port, 400)
+    idle = await waits_beside(server.port, 400)
 
     async def goes_on(i):
         await asyncio.sleep(2 * i / count)  # not all at once
@@ -164,7 +173,7 @@ async def busy(server, count):
 
     running = [asyncio.ensure_future(goes_on(i)) for i in range(count)]
     await asyncio.sleep(5)
-    waits = await waits_of(server.port, 400)
+    waits = await waits_beside(server.port, 400)
     for task in running:
         task.cancel()
     await asyncio.gather(*running, return_exceptions=True)
@@ -227,6 +236,9 @@ async def overload(server, seconds):
 
 def main():
     thole, modelsrv, *rest = sys.argv[1:]
+    if thole == "waits":
+        print(json.dumps(asyncio.run(waits_of(int(modelsrv), int(rest[0])))))
+        return
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     wanted = dict(zip(rest[::2], map(int, rest[1::2]))) or {"responses": 3200, "streams": 10000, "slow": 5000, "busy": 1000, "peers": 1600}
     for name, count in wanted.items():
