@@ -242,13 +242,17 @@ static void take_early(struct th_decoder *d, struct th_str output)
 
 static void on_head(struct th_decoder *d, const struct event *ev, const struct event_row *row)
 {
+	static const char *const members[] = { "id", "model", "output" };
+	struct th_str values[TH_COUNT(members)];
+
 	(void)row;
 	if (d->response_id.len)
 		return;
-	take_early(d, th_json_raw_get(ev->response, "output"));
+	th_json_raw_gets(ev->response, TH_COUNT(members), members, values);
+	take_early(d, values[2]);
 	d->next_event = TH_MIN(index_of(ev->sequence_number, -1), INT64_MAX - 1) + 1;
-	(void)!th_json_unescape(th_json_raw_get(ev->response, "id"), &d->response_id);
-	(void)!th_json_unescape(th_json_raw_get(ev->response, "model"), &d->model);
+	(void)!th_json_unescape(values[0], &d->response_id);
+	(void)!th_json_unescape(values[1], &d->model);
 }
 
 static void on_terminal(struct th_decoder *d, const struct event *ev, const struct event_row *row)
