@@ -28,10 +28,10 @@ struct th_reservations {
 	struct th_loop *loop;
 	struct th_store *store;
 	struct th_reader *writer;
-	struct queue give, take; /* asked for since the job began */
-	struct queue again;      /* could not be done just now */
-	struct th_timer timer;   /* for these */
-	struct th_read job;      /* the thread's while `asked` */
+	struct queue give, take;             /* asked for since the job began */
+	struct queue give_again, take_again; /* could not be done just now */
+	struct th_timer give_timer, take_timer;
+	struct th_read job; /* the thread's while `asked` */
 	struct queue giving, taking;
 	bool asked, ending;
 };
@@ -128,17 +128,17 @@ static bool may_pass(enum th_code code)
 	return code == TH_ECONN || code == TH_EBUSY;
 }
 
-static void wait(struct th_reservations *l, struct th_reserve *ask, uint64_t ms)
+static void wait(struct queue *again, struct th_timer *timer, struct th_reserve *ask, uint64_t ms)
 {
-	queue_add(&l->again, ask);
-	if (!th_timer_running(&l->timer))
-		th_timer_start(&l->timer, ms, 0);
+	queue_add(again, ask);
+	if (!th_timer_running(timer))
+		th_timer_start(timer, ms, 0);
 }
 
 static void given(struct th_reservations *l, struct th_reserve *ask)
 {
 	if (may_pass(ask->err.code) && ++ask->tries < TH_LEASE_GIVE_TRIES)
-		wait(l, ask, TH_RETRY_FIRST_MS << (ask->tries - 1));
+		wait(&l->give_again, &l->give_timer, ask, TH_RETRY_FIRST_MS << (ask->tries - 1));
 	else
 		free(ask);
 }
@@ -148,7 +148,7 @@ static void taken(struct th_reservations *l, struct th_reserve *ask)
 	bool good = ask->err.code == TH_OK;
 
 	if (!ask->dropped && ask->err.code == TH_EBUSY && th_loop_now_ms(l->loop) < ask->until_ms) {
-		wait(l, ask, AGAIN_MS);
+		wait(&l->take_again, &l->take_timer, ask, AGAIN_MS);
 		return;
 	}
 	if (!ask->dropped)
@@ -192,17 +192,27 @@ static void begin(struct th_reservations *l)
 	(void)code;
 }
 
-static void on_timer(void *ctx)
+static void queue_append(struct queue *from, struct queue *to)
 {
-	struct th_reservations *l = ctx;
 	struct th_reserve *ask;
 
-	while ((ask = queue_take(&l->again))) {
-		if (ask->dropped)
-			free(ask);
-		else
-			queue_add(ask->done ? &l->take : &l->give, ask);
-	}
+	while ((ask = queue_take(from)))
+		queue_add(to, ask);
+}
+
+static void on_give_timer(void *ctx)
+{
+	struct th_reservations *l = ctx;
+
+	queue_append(&l->give_again, &l->give);
+	begin(l);
+}
+
+static void on_take_timer(void *ctx)
+{
+	struct th_reservations *l = ctx;
+
+	queue_append(&l->take_again, &l->take);
 	begin(l);
 }
 
@@ -276,7 +286,8 @@ struct th_reservations *th_reservations_new(struct th_loop *loop, struct th_stor
 	l->store = store;
 	l->writer = writer;
 	l->job = (struct th_read){ .run = run, .done = on_done, .drop = on_drop };
-	th_timer_init(&l->timer, loop, on_timer, l);
+	th_timer_init(&l->give_timer, loop, on_give_timer, l);
+	th_timer_init(&l->take_timer, loop, on_take_timer, l);
 	return l;
 }
 
@@ -286,9 +297,10 @@ struct th_reservations *th_reservations_free(struct th_reservations *l)
 
 	if (!l)
 		return NULL;
-	struct queue *const queues[] = { &l->give, &l->take, &l->again };
+	struct queue *const queues[] = { &l->give, &l->take, &l->give_again, &l->take_again };
 
-	th_timer_stop(&l->timer);
+	th_timer_stop(&l->give_timer);
+	th_timer_stop(&l->take_timer);
 	l->ending = true;
 	for (ask = l->taking.first; ask; ask = ask->next)
 		ask->dropped = true;

@@ -121,7 +121,7 @@ static void turn(void)
 	struct pollfd fd = { .fd = th_loop_fd(b.loop), .events = POLLIN };
 
 	(void)th_loop_pass(b.loop);
-	(void)poll(&fd, 1, th_loop_timeout_ms(b.loop));
+	(void)poll(&fd, 1, 5); /* what the thread has done meanwhile is looked at between */
 }
 
 static void until_heard(int count)
@@ -187,6 +187,23 @@ static void given_back(void **state)
 	assert_int_equal(b.held, 0);
 }
 
+/* What waits long to be given back again holds up nobody who waits a moment. */
+static void soon(void **state)
+{
+	(void)state;
+	b.held = 1;
+	b.down = 3;
+	th_unreserve(b.all, TH_STR("n"));
+	while (b.down > 0) /* the next try is in two seconds */
+		turn();
+	b.busy = 1;
+	(void)reserve(9);
+	until_heard(1);
+	assert_int_equal(b.good, 1);
+	assert_int_equal(b.asked, 2);
+	assert_int_equal(b.given, 0);
+}
+
 /* With asks of each kind. */
 static void freed(void **state)
 {
@@ -204,6 +221,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(asked_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(dropped, setup, teardown),
 		cmocka_unit_test_setup_teardown(given_back, setup, teardown),
+		cmocka_unit_test_setup_teardown(soon, setup, teardown),
 		cmocka_unit_test_setup_teardown(freed, setup, teardown),
 	};
 
