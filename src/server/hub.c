@@ -402,6 +402,9 @@ void th_hubs_sweep(struct th_server *s)
 			continue;
 		if (goes_back(h, now_ms))
 			close_session(h);
+		/* What it was told has nothing to do: no rest is told of that. */
+		if (!th_hub_runs(h))
+			th_hub_unreserve(h);
 		if (!h->session && !h->first && !h->doomed && !h->keeper) {
 			drop(h);
 			continue;

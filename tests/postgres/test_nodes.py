@@ -281,6 +281,20 @@ class Nodes(WithNodes):
             end(names)
         self.assertEqual(self.postgres.sql("SELECT count(*) FROM thole.reserved"), "0")
 
+    def test_a_place_that_nobody_takes(self):
+        """What was asked to go on and has nothing to do has no place among those that run."""
+        self.serve_steps("true", turns=1)
+        first, second = (self.node(name, serve={"sessions_per_user": 1}) for name in ("n1", "n2"))
+        begin = lambda node, name: node.call("POST", "/api/sessions", {"agent": "worker", "id": name, "message": "Go."})
+        self.assertEqual(begin(first, "a").status, 201)
+        self.wait_for(lambda: self.state("a") == "finished")
+        self.assertEqual(first.call("POST", "/api/sessions/a/resume", {}).status, 202)
+        wrong = {"agent": "worker", "message": "Go.", "limits": {"turns": "x"}}
+        self.wait_for(lambda: first.call("POST", "/api/sessions", wrong).status == 400)
+        self.wait_for(lambda: begin(second, "b").status == 201)
+        self.wait_for(lambda: self.state("b") == "finished")
+        self.assertEqual(self.postgres.sql("SELECT count(*) FROM thole.reserved"), "0")
+
     def test_reload(self):
         """What a node is called is read again; whether it is one is not."""
         node = self.node("n1")
