@@ -67,6 +67,14 @@ static void queue_move(struct queue *from, struct queue *to)
 	}
 }
 
+static void queue_append(struct queue *from, struct queue *to)
+{
+	struct th_reserve *ask;
+
+	while ((ask = queue_take(from)))
+		queue_add(to, ask);
+}
+
 /* ---- on the thread ---- */
 
 static void outcome(struct th_reserve *ask, enum th_code code, const struct th_err *err)
@@ -168,6 +176,8 @@ static void on_done(struct th_read *job, enum th_code code, const struct th_err 
 		given(l, ask);
 	while ((ask = queue_take(&l->taking)))
 		taken(l, ask);
+	if (l->take_again.first) /* nobody is counted before who asked before him */
+		queue_append(&l->take, &l->take_again);
 	l->asked = false;
 	begin(l);
 }
@@ -190,14 +200,6 @@ static void begin(struct th_reservations *l)
 	code = th_reader_ask(l->writer, &l->job, NULL);
 	assert(code == TH_OK && "few have jobs for the writer, one each");
 	(void)code;
-}
-
-static void queue_append(struct queue *from, struct queue *to)
-{
-	struct th_reserve *ask;
-
-	while ((ask = queue_take(from)))
-		queue_add(to, ask);
 }
 
 static void on_give_timer(void *ctx)
@@ -257,7 +259,7 @@ struct th_reserve *th_reserve(struct th_reservations *l, const struct th_session
 	ask->done = done;
 	ask->ctx = ctx;
 	ask->until_ms = th_loop_now_ms(l->loop) + TH_STORE_BUSY_MS;
-	queue_add(&l->take, ask);
+	queue_add(l->take_again.first ? &l->take_again : &l->take, ask);
 	begin(l);
 	return ask;
 }

@@ -5,7 +5,8 @@
  *
  * One job at a time is with the writer.  What is asked for meanwhile goes into the next one, all of
  * it in two transactions: first what is given back, then what is reserved.  Where another runtime
- * counts the same user's, it is asked for again in a moment.
+ * counts the same user's, it is asked for again in a moment, and what was asked for later waits
+ * behind it.
  */
 #ifndef TH_RUNTIME_RESERVATIONS_H
 #define TH_RUNTIME_RESERVATIONS_H

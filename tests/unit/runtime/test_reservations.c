@@ -22,6 +22,7 @@ static struct {
 	_Atomic int busy, down; /* so often it cannot be done */
 	_Atomic size_t most_at_once, asked, given;
 	_Atomic int64_t held;
+	char order[8]; /* names of those that were reserved */
 	/* What was heard. */
 	int good, full, other;
 } b;
@@ -47,6 +48,7 @@ static enum th_code reserve_many(struct th_store *s, const struct th_session_roo
 			(void)th_fail(&errs[i], TH_ELIMIT, "full");
 		} else {
 			b.held++;
+			strncat(b.order, list[i].name.ptr, b.held < 8);
 		}
 	}
 	return TH_OK;
@@ -104,16 +106,21 @@ static void on_reserved(void *ctx, const struct th_err *why)
 	b.other += why && why->code != TH_ELIMIT;
 }
 
-static struct th_reserve *reserve(int64_t most)
+static struct th_reserve *reserve_as(const char *name, int64_t most)
 {
 	const struct th_str resting = TH_STR("a session");
-	const struct th_session_room room = { .name = TH_STR("n"),
+	const struct th_session_room room = { .name = th_str_of(name),
 					      .user = TH_STR("u"),
 					      .most = most,
 					      .resting = &resting,
 					      .resting_count = 1 };
 
 	return th_reserve(b.all, &room, on_reserved, NULL);
+}
+
+static struct th_reserve *reserve(int64_t most)
+{
+	return reserve_as("n", most);
 }
 
 static void turn(void)
@@ -187,6 +194,21 @@ static void given_back(void **state)
 	assert_int_equal(b.held, 0);
 }
 
+/* Who asked first is counted first, also where he has to ask again: what rests was looked at then.
+ */
+static void in_their_order(void **state)
+{
+	(void)state;
+	b.busy = 1;
+	(void)reserve_as("1", 9);
+	(void)reserve_as("2", 9); /* while the first is under way */
+	while (b.asked < 1)
+		turn();
+	(void)reserve_as("3", 9);
+	until_heard(3);
+	assert_string_equal(b.order, "123");
+}
+
 /* What waits long to be given back again holds up nobody who waits a moment. */
 static void soon(void **state)
 {
@@ -221,6 +243,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(asked_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(dropped, setup, teardown),
 		cmocka_unit_test_setup_teardown(given_back, setup, teardown),
+		cmocka_unit_test_setup_teardown(in_their_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(soon, setup, teardown),
 		cmocka_unit_test_setup_teardown(freed, setup, teardown),
 	};
