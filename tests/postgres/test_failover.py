@@ -264,11 +264,10 @@ class Failover(WithNodes):
         self.addCleanup(small.stop)
         self.work_on(small.tcp())
         since = [len(f.seen) for f in self.followers]
-        with (place / "filler").open("wb") as filler:
+        with (place / "filler").open("wb", buffering=0) as filler:  # else closing it would write what had no place
             try:
                 while True:
                     filler.write(b"x" * 65536)
-                    filler.flush()
             except OSError:
                 pass
         # Until something was to be written that has no place.
