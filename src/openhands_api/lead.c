@@ -146,6 +146,7 @@ static void respond(struct th_access *a, const char *session, int status)
 	const struct th_json *v = doc ? th_json_root(doc) : NULL;
 	struct th_str reason = th_json_get_str(v, "reason");
 	struct thole_error err;
+	bool accepts;
 	int code;
 
 	(void)status;
@@ -158,11 +159,16 @@ static void respond(struct th_access *a, const char *session, int status)
 			       "accept is true or false, and reason a text without a zero in it");
 		return;
 	}
+	accepts = th_json_bool(th_json_get(v, "accept"), false);
 	if (thole_session_state(h->session) != THOLE_WAITING) {
-		th_access_fail(a, 409, NULL, "nothing waits for a word");
+		/* A client knows late that what he rejects again was rejected. */
+		if (accepts)
+			th_access_fail(a, 409, NULL, "nothing waits for a word");
+		else
+			succeed(a);
 		return;
 	}
-	if (th_json_bool(th_json_get(v, "accept"), false))
+	if (accepts)
 		code = th_oh_run(h, true, a->user, &err);
 	else
 		code = reject_all(h, a->user, reason.len ? th_arena_cstr(&memory, reason) : NULL,

@@ -218,6 +218,9 @@ class Conversations(Faces):
         self.good_call("POST", self.path(c, "/events/respond_to_confirmation"), {"accept": False, "reason": "not so"})
         self.assertEqual(self.status(c), "idle")
         self.assertEqual(self.call("POST", self.path(c, "/events/respond_to_confirmation"), {"accept": True}).status, 409)
+        # A client that has not heard of it yet says it once more; there nothing comes of it either.
+        self.good_call("POST", self.path(c, "/events/respond_to_confirmation"), {"accept": False, "reason": "not so"})
+        self.assertEqual(self.status(c), "idle")
         self.run_on(c, "finished")
         self.assertFalse((self.workspaces / c["id"] / "a").exists())
         self.assertEqual([e["rejection_reason"] for e in self.told(c) if e["kind"] == "UserRejectObservation"], ["not so"])
