@@ -51,12 +51,35 @@ static bool is_known(const struct loading *x, struct th_str name)
 	return th_strs_has(&x->how->without, name);
 }
 
+/* As OpenHands reads a word: blanks around it and great letters make no difference. */
+static bool is_among(struct th_str word, const char *const *words)
+{
+	word = th_str_trim(word);
+	for (size_t i = 0; words[i]; i++)
+		if (th_str_ieq(word, th_str_of(words[i])))
+			return true;
+	return false;
+}
+
+/* Whether it condenses.  False: it is neither a word for yes nor one for no. */
+static bool read_condenser(const struct th_json *v, bool *ret)
+{
+	static const char *const yes[] = { "", "default", "inherit", NULL };
+	static const char *const no[] = {
+		"none", "off", "false", "no", "disable", "disabled", NULL
+	};
+
+	*ret = th_json_is_null(v) || th_json_bool(v, is_among(th_json_str(v), yes));
+	return th_json_is_null(v) || th_json_type(v) == TH_JSON_BOOL ||
+	       (th_json_type(v) == TH_JSON_STR && (*ret || is_among(th_json_str(v), no)));
+}
+
 /* What it says and thole does not do would be missed where it is not said. */
 static enum th_code check_members(const struct loading *x, const struct th_json *v,
 				  struct th_err *err)
 {
 	static const char *const programs[] = { "hooks", "mcp_config", "mcp_servers" };
-	const struct th_json *condenser = th_json_get(v, "condenser");
+	bool ignored;
 
 	for (size_t i = 0; i < TH_COUNT(programs); i++)
 		if (th_json_says(th_json_get(v, programs[i])) &&
@@ -69,9 +92,9 @@ static enum th_code check_members(const struct loading *x, const struct th_json 
 	if (th_json_says(th_json_get(v, "profile_store_dir")))
 		return th_fail(err, TH_EUSAGE,
 			       "profile_store_dir: an agent in a file has none of its own");
-	if (th_json_is_object(condenser))
-		return th_fail(err, TH_EUSAGE, "condenser must be default or none");
-	return TH_OK;
+	return read_condenser(th_json_get(v, "condenser"), &ignored)
+		   ? TH_OK
+		   : th_fail(err, TH_EUSAGE, "condenser must be default or none");
 }
 
 static void put_words(struct th_str word, struct th_jw *w)
@@ -108,6 +131,14 @@ static enum th_code read_limits(const struct th_json *v, struct th_agent_task_li
 	int64_t turns_max = th_json_int(turns, 0);
 	double cost_max = th_json_num(cost, 0);
 
+	/* Texts of numbers count, as there. */
+	if (th_json_type(turns) == TH_JSON_STR &&
+	    !th_str_i64(th_str_trim(th_json_str(turns)), &turns_max))
+		turns_max = 0;
+	if (th_json_type(cost) == TH_JSON_STR &&
+	    !th_str_f64(th_str_trim(th_json_str(cost)), &cost_max))
+		cost_max = 0;
+
 	if ((turns && !th_json_is_null(turns) && turns_max <= 0) ||
 	    (cost && !th_json_is_null(cost) && !(cost_max > 0)))
 		return th_fail(
@@ -121,10 +152,15 @@ static enum th_code read_limits(const struct th_json *v, struct th_agent_task_li
 static enum th_code put_confirm(const struct loading *x, struct th_str mode, struct th_jw *w,
 				struct th_err *err)
 {
+	static const char *const words[] = { "always_confirm", "confirm_risky", "never_confirm",
+					     NULL };
 	const struct th_agent_confirm *own = x->agent->confirm;
-	bool always = th_str_is(mode, "always_confirm"), risky = th_str_is(mode, "confirm_risky");
+	bool always, risky;
 
-	if (mode.len && !always && !risky && !th_str_is(mode, "never_confirm"))
+	mode = th_str_trim(mode);
+	always = th_str_ieq(mode, TH_STR("always_confirm"));
+	risky = th_str_ieq(mode, TH_STR("confirm_risky"));
+	if (mode.len && !is_among(mode, words))
 		return th_fail(err, TH_EUSAGE,
 			       "permission_mode must be always_confirm, never_confirm or "
 			       "confirm_risky");
@@ -257,6 +293,7 @@ static enum th_code put_definition(const struct loading *x, const struct th_json
 	struct th_buf said TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_SKILLS_SAID_MAX);
 	struct th_buf skills TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_SKILLS_SAID_MAX);
 	struct th_jw w = th_jw(out);
+	bool condenses;
 	enum th_code code;
 
 	th_buf_add(&said, th_str_trim(text));
@@ -277,7 +314,7 @@ static enum th_code put_definition(const struct loading *x, const struct th_json
 	if (!code && th_json_says(th_json_get(v, "hooks")))
 		code = put_hooks(th_json_get(v, "hooks"), &w, err);
 	code = code ?: put_confirm(x, th_json_get_str(v, "permission_mode"), &w, err);
-	if (!th_str_is(th_json_get_str(v, "condenser"), "none"))
+	if (read_condenser(th_json_get(v, "condenser"), &condenses) && condenses)
 		th_jw_kraw(&w, "compact", TH_STR("{\"condenser\":\"llm_summarizing\"}"));
 	th_jw_object_end(&w);
 	return code;
@@ -363,7 +400,7 @@ static enum th_code add_folder(struct loading *x, int root, struct th_str path, 
 	for (size_t i = 0; !code && i < count; i++) {
 		struct th_str name = th_str_of(names[i]);
 
-		if (!th_str_ends(name, TH_STR(".md")) || th_str_is(name, "README.md"))
+		if (!th_str_ends(name, TH_STR(".md")) || th_str_ieq(name, TH_STR("README.md")))
 			continue;
 		if (!th_markdown_read(dir, name, &text))
 			code = th_fail(err, TH_EUSAGE,

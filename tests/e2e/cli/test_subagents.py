@@ -212,6 +212,25 @@ class Subagents(house.House):
         taken.write_text(taken.read_text().replace("tools: [think]", "tools: [{name: task, agent: x}]"))
         self.bad(2, "need the name task", "run", "-a", taken, "x")
 
+    def test_words_as_openhands_reads_them(self):
+        """Great letters, blanks, numbers in quotes, and each word for a condenser or none."""
+        self.file("readme.md", "---\nname: [\n---\n")
+        for i, (members, condenses, confirm) in enumerate((
+                ("condenser: off", False, None), ("condenser: false", False, None), ("condenser: ' None '", False, None), ("condenser: Disabled", False, None),
+                ("condenser: inherit", True, None), ("condenser: true", True, None), ("condenser: ''", True, None), ("model: inherit", True, None),
+                ("permission_mode: ' Always_Confirm'\nmax_iteration_per_run: '3'\nmax_budget_per_run: '0.5'", True, "always"))):
+            self.file("looker.md", "---\nname: looker\ntools: [file_editor]\n%s\n---\nYou look.\n" % members)
+            self.rules({"parts": [{"text": "Done."}]})
+            self.good("run", "-a", self.agent(), "-s", "n%d" % i, "Begin.")
+            self.standin.end()
+            agent = self.events("n%d" % i)[0]["data"]["agent"]
+            looker = agent["agents"]["looker"]
+            self.assertEqual(("compact" in looker, (looker.get("confirm") or {}).get("when")), (condenses, confirm), members)
+        self.assertEqual([(limit["turns"], limit["cost_usd"]) for limit in agent["commands"][0]["limits"]], [(3, 0.5)])
+        for members, words in (("condenser: some", "condenser must be"), ("condenser: 3", "condenser must be"), ("max_iteration_per_run: '3x'", "numbers above 0")):
+            self.file("looker.md", "---\nname: looker\n%s\n---\nYou look.\n" % members)
+            self.bad(2, words, "run", "-a", self.agent(), "x")
+
     def test_without_and_none(self):
         self.rules({"parts": [{"text": "Done."}], "expect": [{"body": {"not_contains": TOLD}}]})
         self.good("run", "-a", self.agent("subagents: {repository: true, without: [looker]}"), "-s", "one", "Begin.")
