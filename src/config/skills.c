@@ -59,9 +59,12 @@ static enum th_code read_matter(const struct th_json *v, bool legacy, struct th_
 		ret->name = th_arena_str(a, th_utf8_cut(name, TH_SKILL_NAME_MAX));
 	ret->description =
 	    th_arena_str(a, th_utf8_cut(th_json_get_str(v, "description"), TH_SKILL_ABOUT_MAX));
-	ret->unlisted = th_json_bool(th_json_get(v, "disable-model-invocation"), false);
+	ret->unlisted = th_json_bool(th_json_get(v, "disable-model-invocation")
+					 ?: th_json_get(v, "disable_model_invocation"),
+				     false);
 	/* A task is asked for by its name. */
-	if (!code && ret->inputs.count && ret->triggers.count < TH_SKILL_WORDS_MAX) {
+	if (!code && th_json_is_array(th_json_get(v, "inputs")) &&
+	    ret->triggers.count < TH_SKILL_WORDS_MAX) {
 		struct th_str *list = th_arena_array(a, ret->triggers.count + 1, sizeof(*list));
 
 		if (!list)
@@ -73,6 +76,28 @@ static enum th_code read_matter(const struct th_json *v, bool legacy, struct th_
 	}
 	ret->always = legacy && !ret->triggers.count && !ret->paths.count;
 	return code;
+}
+
+static enum th_code check_text(struct th_str text, struct th_err *err)
+{
+	if (th_utf8_valid(text) != text.len)
+		return th_fail(err, TH_EPROTO, "it is not UTF-8 text");
+	return text.len > TH_SKILL_SIZE_MAX
+		   ? th_fail(err, TH_ELIMIT, "a skill has at most %d bytes", TH_SKILL_SIZE_MAX)
+		   : TH_OK;
+}
+
+enum th_code th_skill_whole(struct th_str text, struct th_str name, struct th_str source,
+			    struct th_arena *a, struct th_skill *ret, struct th_err *err)
+{
+	enum th_code code = check_text(text, err);
+
+	*ret = (struct th_skill){ .name = th_arena_str(a, th_utf8_cut(name, TH_SKILL_NAME_MAX)),
+				  .source = th_arena_str(a, source),
+				  .always = true,
+				  .description = TH_STR("") };
+	ret->text = th_arena_str(a, th_str_trim(text));
+	return code ?: ret->text.ptr ? TH_OK : th_fail(err, TH_ELIMIT, "the skills are too large");
 }
 
 enum th_code th_skill_parse(struct th_str text, struct th_str name, struct th_str source,
@@ -87,10 +112,9 @@ enum th_code th_skill_parse(struct th_str text, struct th_str name, struct th_st
 	*ret = (struct th_skill){ .name = th_arena_str(a, th_utf8_cut(name, TH_SKILL_NAME_MAX)),
 				  .source = th_arena_str(a, source),
 				  .always = legacy };
-	if (th_utf8_valid(text) != text.len)
-		return th_fail(err, TH_EPROTO, "it is not UTF-8 text");
-	if (text.len > TH_SKILL_SIZE_MAX)
-		return th_fail(err, TH_ELIMIT, "a skill has at most %d bytes", TH_SKILL_SIZE_MAX);
+	code = check_text(text, err);
+	if (code)
+		return code;
 	if (matter.len)
 		code = th_yaml_to_json(matter, source, &json, err)
 			   ?: th_json_parse(th_buf_str(&json), &doc, err);
@@ -129,15 +153,20 @@ static enum th_code add(struct loading *x, const struct th_skill *s, struct th_e
 	return TH_OK;
 }
 
+enum form { LISTED, LEGACY, WHOLE }; /* what it is where it does not say */
+
 static enum th_code add_file(struct loading *x, int dir, struct th_str path, struct th_str name,
-			     struct th_str source, bool legacy, struct th_err *err)
+			     struct th_str source, enum form form, struct th_err *err)
 {
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(2 * TH_SKILL_SIZE_MAX);
 	struct th_err ignored = {};
 	struct th_skill s;
 
-	if (!th_markdown_read(dir, path, &text) ||
-	    th_skill_parse(th_buf_str(&text), name, source, legacy, x->a, &s, &ignored))
+	if (!th_markdown_read(dir, path, &text))
+		return TH_OK;
+	if (form == WHOLE ? th_skill_whole(th_buf_str(&text), name, source, x->a, &s, &ignored)
+			  : th_skill_parse(th_buf_str(&text), name, source, form == LEGACY, x->a,
+					   &s, &ignored))
 		return TH_OK;
 	return add(x, &s, err);
 }
@@ -158,9 +187,63 @@ static enum th_code add_servers(struct loading *x, int dir, struct th_str name, 
 	return th_prefix(err, code, "%.*s/%.*s", TH_FMT(shown), TH_FMT(path));
 }
 
-/* NAME.md, and NAME/SKILL.md, of a folder of skills. */
+/* SKILL.md of a folder, however it is written. */
+static struct th_str skill_file(struct loading *x, int dir, const char *folder)
+{
+	static const char *const names[] = { "SKILL.md", "Skill.md", "skill.md" };
+	struct th_str path = TH_STR("");
+	struct stat st;
+
+	for (size_t i = 0; i < TH_COUNT(names); i++) {
+		path = th_arena_printf(x->a, "%s/%s", folder, names[i]);
+		if (path.ptr && fstatat(dir, path.ptr, &st, 0) == 0)
+			return path;
+	}
+	return TH_STR("");
+}
+
+/* What is no skill in a folder of them. */
+static bool is_other(struct th_str name)
+{
+	return th_str_ieq(name, TH_STR("README.md")) || th_str_ieq(name, TH_STR("SKILL.md"));
+}
+
 static enum th_code add_folder(struct loading *x, int root, struct th_str path, struct th_str shown,
-			       struct th_err *err)
+			       struct th_str under, size_t depth, struct th_err *err);
+
+static enum th_code add_entry(struct loading *x, int dir, const char *entry, struct th_str shown,
+			      struct th_str under, size_t depth, struct th_err *err)
+{
+	struct th_str name = th_str_of(entry), inside, skill;
+	bool file = th_str_ends(name, TH_STR(".md"));
+	size_t before = x->count;
+	enum th_code code;
+
+	if (file && is_other(name))
+		return TH_OK;
+	inside = file ? name : depth ? TH_STR("") : skill_file(x, dir, entry);
+	if (!file && !inside.len)
+		return depth < TH_SKILL_DEPTH_MAX
+			   ? add_folder(x, dir, name,
+					th_arena_printf(x->a, "%.*s/%s", TH_FMT(shown), entry),
+					th_arena_printf(x->a, "%.*s%s/", TH_FMT(under), entry),
+					depth + 1, err)
+			   : TH_OK;
+	skill = file ? th_arena_printf(x->a, "%.*s%.*s", TH_FMT(under),
+				       TH_FMT(th_str_sub(name, 0, name.len - 3)))
+		     : name;
+	code = add_file(x, dir, inside, skill,
+			th_arena_printf(x->a, "%.*s/%.*s", TH_FMT(shown), TH_FMT(inside)),
+			file ? LEGACY : LISTED, err);
+	if (!code && !file && x->count > before)
+		code = add_servers(x, dir, name, shown, err);
+	return code;
+}
+
+/* NAME.md, and NAME/SKILL.md, of a folder of skills; SUB/NAME.md of folders below that are no
+ * skill, which is `under` "SUB/". */
+static enum th_code add_folder(struct loading *x, int root, struct th_str path, struct th_str shown,
+			       struct th_str under, size_t depth, struct th_err *err)
 {
 	char **names = th_arena_array(x->a, TH_SKILLS_MAX * 2, sizeof(*names));
 	struct th_err ignored = {};
@@ -170,22 +253,13 @@ static enum th_code add_folder(struct loading *x, int root, struct th_str path, 
 
 	if (!names)
 		return th_fail(err, TH_ELIMIT, "the skills are too large");
-	if (th_open_beneath(root, path, O_RDONLY | O_DIRECTORY, 0, &dir, &ignored))
+	if (th_open_beneath(root, path, O_RDONLY | O_DIRECTORY | (depth ? O_NOFOLLOW : 0), 0, &dir,
+			    &ignored))
 		return TH_OK;
 	code = th_markdown_list(dir, x->a, names, TH_SKILLS_MAX * 2, &count, err);
-	for (size_t i = 0; !code && i < count; i++) {
-		struct th_str name = th_str_of(names[i]);
-		bool file = th_str_ends(name, TH_STR(".md"));
-		struct th_str inside =
-		    file ? name : th_arena_printf(x->a, "%.*s/SKILL.md", TH_FMT(name));
-		size_t before = x->count;
-
-		code = add_file(x, dir, inside, file ? th_str_sub(name, 0, name.len - 3) : name,
-				th_arena_printf(x->a, "%.*s/%.*s", TH_FMT(shown), TH_FMT(inside)),
-				file, err);
-		if (!code && !file && x->count > before)
-			code = add_servers(x, dir, name, shown, err);
-	}
+	x->walked += count;
+	for (size_t i = 0; !code && i < count && x->walked < TH_SKILL_WALK_MAX; i++)
+		code = add_entry(x, dir, names[i], shown, under, depth, err);
 	th_fd_close(&dir);
 	return code;
 }
@@ -198,7 +272,8 @@ static enum th_code add_folders(struct loading *x, int root, const char *shown, 
 
 	for (size_t i = 0; !code && i < TH_COUNT(folders); i++)
 		code = add_folder(x, root, th_str_of(folders[i]),
-				  th_arena_printf(x->a, "%s%s", shown, folders[i]), err);
+				  th_arena_printf(x->a, "%s%s", shown, folders[i]), TH_STR(""), 0,
+				  err);
 	return code;
 }
 
@@ -240,9 +315,9 @@ static enum th_code add_below(struct loading *x, int root, struct th_str folder,
 			struct th_str *pattern = th_arena_array(x->a, 1, sizeof(*pattern));
 
 			if (!pattern ||
-			    th_skill_parse(th_buf_str(&text),
+			    th_skill_whole(th_buf_str(&text),
 					   th_arena_printf(x->a, "agents:%.*s", TH_FMT(folder)),
-					   path, true, x->a, &s, &ignored))
+					   path, x->a, &s, &ignored))
 				continue;
 			*pattern = th_arena_printf(x->a, "%.*s/**", TH_FMT(folder));
 			s.paths = (struct th_strs){ pattern, 1 };
@@ -272,7 +347,7 @@ static enum th_code add_repository(struct loading *x, struct th_str workspace, s
 		return TH_OK; /* whoever opens the workspace says so */
 	for (size_t i = 0; !code && i < TH_COUNT(files); i++)
 		code = add_file(x, root, th_str_of(files[i]), th_str_of(files[i]),
-				th_str_of(files[i]), true, err);
+				th_str_of(files[i]), WHOLE, err);
 	code = code ?: add_folders(x, root, "", err);
 	code = code ?: add_below(x, root, TH_STR(""), 0, err);
 	th_fd_close(&root);
@@ -294,7 +369,7 @@ static enum th_code add_named(struct loading *x, struct th_str folder, struct th
 	int root = -1;
 	enum th_code code = th_markdown_open("skills.folders", folder, x->a, &root, err);
 
-	code = code ?: add_folder(x, root, TH_STR("."), folder, err);
+	code = code ?: add_folder(x, root, TH_STR("."), folder, TH_STR(""), 0, err);
 	th_fd_close(&root);
 	return code;
 }

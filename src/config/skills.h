@@ -2,7 +2,7 @@
 /*
  * skills.h - the skills of a workspace and of an account, read when a session begins.
  *
- *	FOLDER/NAME/SKILL.md, FOLDER/NAME.md    front matter (YAML) and a text
+ *	FOLDER/NAME/SKILL.md, FOLDER/NAME.md    front matter (YAML) and a text; FOLDER/SUB/NAME.md
  *	AGENTS.md, CLAUDE.md, GEMINI.md, .cursorrules, .openhands_instructions    always said
  *	DIR/AGENTS.md                           said when a call touches what is in DIR
  *
@@ -20,6 +20,11 @@
  */
 TH_NODISCARD enum th_code th_skills_load(struct th_agent *agent, struct th_arena *a,
 					 struct th_err *err);
+
+/* A text that is always said whole: whatever begins it belongs to another program. */
+TH_NODISCARD enum th_code th_skill_whole(struct th_str text, struct th_str name,
+					 struct th_str source, struct th_arena *a,
+					 struct th_skill *ret, struct th_err *err);
 
 /* One file's text as a skill.  `legacy`: without triggers it is always said, else listed. */
 TH_NODISCARD enum th_code th_skill_parse(struct th_str text, struct th_str name,

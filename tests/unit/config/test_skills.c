@@ -4,7 +4,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/limits.h"
 #include "config/skills.h"
@@ -42,6 +44,10 @@ static void kinds_follow_from_what_is_said(void **state)
 	parse("---\nname: go\ninputs:\n- name: v\n  description: x\n---\n${v}", true, &a, &s);
 	assert_int_equal(s.triggers.count, 1);
 	assert_true(th_str_is(s.triggers.list[0], "/go"));
+	parse("---\nname: go\ninputs: []\n---\nx", true, &a, &s);
+	assert_true(th_str_is(s.triggers.list[0], "/go"));
+	parse("---\ndisable_model_invocation: true\n---\nx", false, &a, &s);
+	assert_true(s.unlisted);
 	parse("---\nnot closed", true, &a, &s);
 	assert_string_equal(s.text.ptr, "---\nnot closed");
 	assert_int_equal(th_skill_parse(TH_STR("---\na: [\n---\nx"), TH_STR("n"), TH_STR("n"), true,
@@ -128,6 +134,65 @@ static void names_may_be_too_long_together(void **state)
 	assert_int_equal(th_dir_remove(folder, NULL), TH_OK);
 }
 
+static void put(const char *folder, const char *name, const char *text)
+{
+	char path[400];
+
+	for (const char *p = strchr(name, '/'); p; p = strchr(p + 1, '/')) {
+		snprintf(path, sizeof(path), "%s/%.*s", folder, (int)(p - name), name);
+		(void)!mkdir(path, 0700);
+	}
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	assert_int_equal(th_file_write(path, th_str_of(text), 0600, NULL), TH_OK);
+}
+
+/* Rules of other programs are said whole, whatever begins them, and folders may have folders. */
+static void which_files_are_skills(void **state)
+{
+	static const char *const want[][2] = {
+		{ "AGENTS.md", "---\nWhat to do\n---\nand how" },
+		{ "CLAUDE.md", "---\ntriggers: [a]\n---\nalways" },
+		{ ".cursorrules", "---\nglobs: *\n---\nrules" },
+		{ "one", "text" },
+		{ "own", "a skill" },
+		{ "tasks/go", "text" },
+		{ "agents:sub", "---\nname: other\n---\nbelow" },
+	};
+	char folder[] = "/tmp/thole-skills-XXXXXX", link[400];
+	struct th_agent_skills how = { .repository = true };
+	struct th_agent agent = { .skills = &how };
+	struct th_arena a;
+	struct th_err err = {};
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	agent.workspace = th_str_of(folder);
+	for (size_t i = 0; i < 3; i++)
+		put(folder, want[i][0], want[i][1]);
+	put(folder, ".openhands/skills/one.md", "text");
+	put(folder, ".openhands/skills/README.md", "no skill");
+	put(folder, ".openhands/skills/readme.md", "no skill");
+	put(folder, ".openhands/skills/SKILL.md", "no skill");
+	put(folder, ".openhands/skills/own/skill.md", "a skill");
+	put(folder, ".openhands/skills/own/notes.md", "no skill");
+	put(folder, ".openhands/skills/tasks/go.md", "text");
+	put(folder, "sub/AGENTS.md", want[6][1]);
+	snprintf(link, sizeof(link), "%s/.openhands/skills/tasks/again", folder);
+	assert_int_equal(symlink(".", link), 0);
+	th_arena_init(&a, 4 * TH_MIB);
+	assert_int_equal(th_skills_load(&agent, &a, &err), TH_OK);
+	assert_int_equal(agent.skills->list.count, TH_COUNT(want));
+	for (size_t i = 0; i < TH_COUNT(want); i++) {
+		const struct th_skill *s = (const struct th_skill *)agent.skills->list.list + i;
+
+		assert_true(th_str_is(s->name, want[i][0]));
+		assert_true(th_str_is(s->text, want[i][1]));
+		assert_int_equal(s->always, i != 4 && i != 6);
+	}
+	th_arena_deinit(&a);
+	assert_int_equal(th_dir_remove(folder, NULL), TH_OK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -135,6 +200,7 @@ int main(void)
 		cmocka_unit_test(limits_are_kept),
 		cmocka_unit_test(no_more_than_there_is_room_for),
 		cmocka_unit_test(names_may_be_too_long_together),
+		cmocka_unit_test(which_files_are_skills),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
