@@ -28,26 +28,36 @@ static enum th_code unknown_event(struct th_str name, struct th_err *err)
 		       TH_FMT(th_utf8_cut(name, 80)));
 }
 
+/* By either name; -1: there is none. */
+static int event_of(struct th_str name)
+{
+	int i = th_names_find(names, name);
+
+	return i < 0 ? th_names_find(pascal_names, name) : i;
+}
+
 enum th_code th_hooks_file_read(const struct th_json *file,
 				const struct th_json *ret[static TH_HOOK_EVENT_COUNT],
 				struct th_err *err)
 {
 	const struct th_json *inner = th_json_get(file, "hooks");
-	struct th_json_iter it;
+	struct th_json_iter it = th_json_iter(file);
 
 	memset(ret, 0, TH_HOOK_EVENT_COUNT * sizeof(*ret));
 	if (th_json_is_object(inner)) {
-		if (th_json_count(file) > 1)
-			return th_fail(err, TH_EUSAGE, "it has members beside hooks");
+		/* A description may stand there; hooks would be passed over. */
+		while (th_json_next(&it))
+			if (event_of(it.key) >= 0)
+				return th_fail(err, TH_EUSAGE, "%s stands beside hooks",
+					       names[event_of(it.key)]);
 		file = inner;
 	}
 	if (!th_json_is_object(file))
 		return th_fail(err, TH_EUSAGE, "it must be an object: event -> list");
 	it = th_json_iter(file);
 	while (th_json_next(&it)) {
-		int i = th_names_find(names, it.key);
+		int i = event_of(it.key);
 
-		i = i < 0 ? th_names_find(pascal_names, it.key) : i;
 		if (i < 0)
 			return unknown_event(it.key, err);
 		if (ret[i])
@@ -134,8 +144,13 @@ static enum th_code read_text(const struct th_hook_entry *e, struct th_arena *a,
 			      struct th_hook_program *h, struct th_err *err)
 {
 	const char *name = h->asks ? "prompt" : "command";
-	struct th_str text = h->asks ? e->prompt : e->command;
+	struct th_str text = h->asks ? e->prompt : e->command, before = e->system_prompt;
 
+	/* An agent's policy may stand in either, or in both. */
+	if (h->looks && !text.len) {
+		text = before;
+		before = TH_STR("");
+	}
 	if (!text.len)
 		return th_fail(err, TH_EUSAGE, "%s is missing", name);
 	if ((h->asks ? e->command : e->prompt).len)
@@ -144,15 +159,14 @@ static enum th_code read_text(const struct th_hook_entry *e, struct th_arena *a,
 	if (h->asks && e->async)
 		return th_fail(err, TH_EUSAGE, "a hook of the type %s is waited for",
 			       h->looks ? "agent" : "prompt");
-	if (text.len + e->system_prompt.len > TH_HOOK_COMMAND_MAX)
+	if (text.len + before.len > TH_HOOK_COMMAND_MAX)
 		return th_fail(err, TH_ELIMIT, "%s has more than %zu bytes", name,
 			       (size_t)TH_HOOK_COMMAND_MAX);
 	if (memchr(text.ptr, '\0', text.len) ||
-	    (e->system_prompt.len && memchr(e->system_prompt.ptr, '\0', e->system_prompt.len)))
+	    (before.len && memchr(before.ptr, '\0', before.len)))
 		return th_fail(err, TH_EUSAGE, "%s holds a NUL byte", name);
-	h->command = e->system_prompt.len ? th_arena_printf(a, "%.*s\n\n%.*s",
-							    TH_FMT(e->system_prompt), TH_FMT(text))
-					  : th_arena_str(a, text);
+	h->command = before.len ? th_arena_printf(a, "%.*s\n\n%.*s", TH_FMT(before), TH_FMT(text))
+				: th_arena_str(a, text);
 	return h->command.ptr ? TH_OK : th_fail(err, TH_ELIMIT, "the hooks are too large");
 }
 
@@ -305,7 +319,7 @@ static struct th_str text_of(const struct th_json *v, const char *name, struct t
 
 static bool is_no(struct th_str word)
 {
-	return th_str_is(word, "deny") || th_str_is(word, "block");
+	return th_str_ieq(word, TH_STR("deny")) || th_str_ieq(word, TH_STR("block"));
 }
 
 /* What it wrote.  Members of Claude Code's form, which other tools write, are read too. */
@@ -313,10 +327,12 @@ static void read_answer(const struct th_json *v, struct th_arena *a, struct th_h
 {
 	const struct th_json *own = th_json_get(v, "hookSpecificOutput");
 	const struct th_json *arguments = th_json_get(v, "updatedInput");
+	const struct th_json *goes_on = th_json_get(v, "continue");
 
+	/* What Python holds for false is a no. */
 	if (is_no(th_json_get_str(v, "decision")) ||
 	    is_no(th_json_get_str(own, "permissionDecision")) ||
-	    !th_json_bool(th_json_get(v, "continue"), true))
+	    (goes_on && !th_json_says(goes_on)))
 		ret->refused = true;
 	ret->reason = text_of(v, "reason", a);
 	if (!ret->reason.len)

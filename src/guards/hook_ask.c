@@ -37,7 +37,8 @@ static enum th_code take(struct th_hook_ask *ask, struct th_str text, struct th_
 	th_arena_init(&memory, TH_TURN_MEMORY_MAX);
 	if (!code)
 		code = th_table_parse(&th_hook_answer_table, th_json_root(doc), &memory, &a, err);
-	if (!code && !th_str_is(a.decision, "allow") && !th_str_is(a.decision, "deny"))
+	if (!code && !th_str_ieq(a.decision, TH_STR("allow")) &&
+	    !th_str_ieq(a.decision, TH_STR("deny")))
 		code = th_fail(err, TH_EPROTO, "decision must be allow or deny");
 	if (code)
 		return code;

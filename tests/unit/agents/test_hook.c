@@ -83,7 +83,8 @@ static void files(void **state)
 		{ "[]", "must be an object" },
 	};
 	const struct th_json *events[TH_HOOK_EVENT_COUNT];
-	struct th_json_doc *doc = parse("{\"hooks\":{\"PreToolUse\":[{}],\"stop\":null}}");
+	struct th_json_doc *doc =
+	    parse("{\"description\":\"x\",\"hooks\":{\"PreToolUse\":[{}],\"stop\":null}}");
 	struct th_err err = { 0 };
 
 	(void)state;
@@ -117,6 +118,7 @@ static void entries(void **state)
 		{ "[{\"hooks\":[{\"type\":\"other\"}]}]", TH_EUNSUPPORTED,
 		  "command, prompt and agent are" },
 		{ "[{\"hooks\":[{\"type\":\"agent\"}]}]", TH_EUSAGE, "prompt is missing" },
+		{ "[{\"hooks\":[{\"type\":\"agent\",\"system_prompt\":\"x\"}]}]", TH_OK, "" },
 		{ "[{\"hooks\":[{\"type\":\"agent\",\"prompt\":\"x\",\"async\":true}]}]", TH_EUSAGE,
 		  "of the type agent is waited for" },
 		{ "[{\"hooks\":[{\"type\":\"agent\",\"prompt\":\"x\",\"max_iterations\":21}]}]",
@@ -206,6 +208,11 @@ static void ends(void **state)
 		{ 0, "{\"decision\":\"allow\",\"additionalContext\":\"c\"}", "", false, false, "",
 		  "c", "" },
 		{ 0, "{\"continue\":false}", "", true, false, "the hook h refuses it", "", "" },
+		{ 0, "{\"continue\":null}", "", true, false, "the hook h refuses it", "", "" },
+		{ 0, "{\"continue\":0}", "", true, false, "the hook h refuses it", "", "" },
+		{ 0, "{\"continue\":1}", "", false, false, "", "", "" },
+		{ 0, "{\"decision\":\"DENY\",\"reason\":\"r\"}", "", true, false, "r", "", "" },
+		{ 0, "{\"decision\":\"Block\",\"reason\":\"r\"}", "", true, false, "r", "", "" },
 		{ 0, "{\"updatedInput\":{\"a\":1}}", "", false, false, "", "", "{\"a\":1}" },
 		{ 0, "{\"updatedInput\":{\"a\":1},\"decision\":\"deny\"}", "", true, false,
 		  "the hook h refuses it", "", "" },
