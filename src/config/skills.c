@@ -87,8 +87,9 @@ static enum th_code check_text(struct th_str text, struct th_err *err)
 		   : TH_OK;
 }
 
-enum th_code th_skill_whole(struct th_str text, struct th_str name, struct th_str source,
-			    struct th_arena *a, struct th_skill *ret, struct th_err *err)
+/* A text that is always said whole: whatever begins it belongs to another program. */
+static enum th_code read_whole(struct th_str text, struct th_str name, struct th_str source,
+			       struct th_arena *a, struct th_skill *ret, struct th_err *err)
 {
 	enum th_code code = check_text(text, err);
 
@@ -164,7 +165,7 @@ static enum th_code add_file(struct loading *x, int dir, struct th_str path, str
 
 	if (!th_markdown_read(dir, path, &text))
 		return TH_OK;
-	if (form == WHOLE ? th_skill_whole(th_buf_str(&text), name, source, x->a, &s, &ignored)
+	if (form == WHOLE ? read_whole(th_buf_str(&text), name, source, x->a, &s, &ignored)
 			  : th_skill_parse(th_buf_str(&text), name, source, form == LEGACY, x->a,
 					   &s, &ignored))
 		return TH_OK;
@@ -315,9 +316,9 @@ static enum th_code add_below(struct loading *x, int root, struct th_str folder,
 			struct th_str *pattern = th_arena_array(x->a, 1, sizeof(*pattern));
 
 			if (!pattern ||
-			    th_skill_whole(th_buf_str(&text),
-					   th_arena_printf(x->a, "agents:%.*s", TH_FMT(folder)),
-					   path, x->a, &s, &ignored))
+			    read_whole(th_buf_str(&text),
+				       th_arena_printf(x->a, "agents:%.*s", TH_FMT(folder)), path,
+				       x->a, &s, &ignored))
 				continue;
 			*pattern = th_arena_printf(x->a, "%.*s/**", TH_FMT(folder));
 			s.paths = (struct th_strs){ pattern, 1 };

@@ -21,11 +21,6 @@
 TH_NODISCARD enum th_code th_skills_load(struct th_agent *agent, struct th_arena *a,
 					 struct th_err *err);
 
-/* A text that is always said whole: whatever begins it belongs to another program. */
-TH_NODISCARD enum th_code th_skill_whole(struct th_str text, struct th_str name,
-					 struct th_str source, struct th_arena *a,
-					 struct th_skill *ret, struct th_err *err);
-
 /* One file's text as a skill.  `legacy`: without triggers it is always said, else listed. */
 TH_NODISCARD enum th_code th_skill_parse(struct th_str text, struct th_str name,
 					 struct th_str source, bool legacy, struct th_arena *a,
