@@ -16,6 +16,16 @@
 #include "io/files.h"
 #include "store/common.h"
 
+/* In steps of three each column still meets each kind of value, in some row.  What is found is the
+ * same on every build: a sanitizer's looks at a quarter of it. */
+#ifdef TH_SANITIZED
+#define COLUMN_STEP 11
+#define BYTE_STEP 251
+#else
+#define COLUMN_STEP 3
+#define BYTE_STEP 61
+#endif
+
 #define err lab_err
 
 static char folder[32], path[64], url[80], settled[64], unsettled[64];
@@ -351,8 +361,7 @@ static void every_column(void **state)
 	};
 	struct column list[80];
 	size_t count = columns(list, TH_COUNT(list)), changes = 0;
-	/* In steps of three each column still meets each kind of value, in some row. */
-	size_t step = getenv("TH_TORTURE") ? 1 : 3;
+	size_t step = getenv("TH_TORTURE") ? 1 : COLUMN_STEP;
 
 	(void)state;
 	assert_int_equal(count, 24 + 13 + 4 + 2 + 12 + 9 + 3 + 5 + 3);
@@ -735,7 +744,7 @@ static void flip(int fd, size_t at, int bit, const struct th_digest *content, si
 static void every_byte(void **state)
 {
 	struct th_digest content = content_of(good);
-	size_t step = getenv("TH_TORTURE") ? 1 : 61, found = 0, tried = 0;
+	size_t step = getenv("TH_TORTURE") ? 1 : BYTE_STEP, found = 0, tried = 0;
 	struct stat st;
 	int fd;
 
