@@ -87,8 +87,8 @@ class Check(unittest.TestCase):
 
     def test_all_pass(self):
         status, lines = self.check("OK OK SKIP")
-        # five suites, two builds and the analyzer's
-        self.assertEqual((status, lines[-1]), (0, "13 passed, 0 failed, 5 skipped"))
+        # five suites, three builds and the analyzer's
+        self.assertEqual((status, lines[-1]), (0, "14 passed, 0 failed, 5 skipped"))
 
     def test_builds_are_made_ahead(self):
         """gcc's tests, which here begin no sooner than another build is configured, leave time for what later parts need."""
@@ -100,15 +100,15 @@ class Check(unittest.TestCase):
 
     def test_clients_beside_other_parts(self):
         status, lines = self.check("OK OK SKIP", clients=0)
-        self.assertEqual((status, lines[-1]), (0, "15 passed, 0 failed, 5 skipped"))
+        self.assertEqual((status, lines[-1]), (0, "16 passed, 0 failed, 5 skipped"))
         self.assertIn("ok    clients: openhands_sdk.py", " ".join(lines))
         status, lines = self.check("OK OK SKIP", clients=3)
-        self.assertEqual((status, lines[-1]), (1, "13 passed, 1 failed, 5 skipped"))
+        self.assertEqual((status, lines[-1]), (1, "14 passed, 1 failed, 5 skipped"))
         self.assertIn("failed: clients: run.py", lines)
 
     def test_one_fails(self):
         status, lines = self.check("OK FAIL")
-        self.assertEqual((status, lines[-1]), (1, "8 passed, 5 failed, 0 skipped"))
+        self.assertEqual((status, lines[-1]), (1, "9 passed, 5 failed, 0 skipped"))
         self.assertIn("failed: gcc: 1 tests", lines)
 
     def test_one_passes_alone(self):
@@ -119,7 +119,7 @@ class Check(unittest.TestCase):
 
     def test_no_test_runs(self):
         status, lines = self.check("")
-        self.assertEqual((status, lines[-1]), (1, "3 passed, 5 failed, 0 skipped"))
+        self.assertEqual((status, lines[-1]), (1, "4 passed, 5 failed, 0 skipped"))
         self.assertIn("failed: gcc: no test ran", lines)
 
     def test_a_build_fails(self):
