@@ -6,6 +6,7 @@ usage: run.py FOLDER   (FOLDER keeps what is installed)
 Needs node 20 and npm. `./dev check clients` calls it.
 """
 
+import json
 import os
 import pathlib
 import re
@@ -29,6 +30,34 @@ RULES = [{"if": {"tool": "get_weather"}, "parts": [{"function_call": {"name": "g
          {"if": {"tool_output": {"name": "once", "nth": -1, "contains": "rain"}}, "parts": [{"text": SAID}]},
          {"if": {"tool": "once"}, "parts": [{"reasoning": "Once."}, {"function_call": {"name": "once", "arguments": OSLO}}]},
          {"parts": [{"text": SAID}]}]
+
+
+def answers(tool, **output):
+    return {"if": {"tool_output": {"name": tool, "nth": -1, **output}}, "parts": [{"text": SAID}]}
+
+
+def calls(tool, word, **arguments):
+    return {"if": [{"tool": tool}, {"tail": word}], "parts": [{"function_call": {"name": tool, "arguments": arguments}}]}
+
+
+AGENTS_RULES = [answers("space__once", contains="rain"), answers("run_agent", contains=SAID), answers("bash", contains="hello"),
+                calls("space__once", "go", location="Oslo"), calls("run_agent", "delegate", message="hi"), calls("bash", "say hello", command="echo hello"), *RULES]
+# In the order in which Codex learns of its tools: a namespace, a search, a script.
+CODEX_RULES = [answers("mcp__thole__list_agents", exists=True), answers("functions__exec", contains="made"),
+               calls("mcp__thole__list_agents", ""), calls("tool_search", "", query="list agents"),
+               {"if": {"tool": "functions__exec"}, "parts": [{"custom_call": {"name": "functions__exec", "input":
+                   "const r = await tools.exec_command({cmd: 'echo made > made; cat made'}); text(JSON.stringify(r));"}}]}, {"parts": [{"text": "no"}]}]
+CODEX = """model_provider = "thole"
+[model_providers.thole]
+name = "thole"
+base_url = "%s/v1"
+env_key = "TOKEN"
+wire_api = "responses"
+[mcp_servers.thole]
+command = "%s"
+args = ["mcp"]
+env = { THOLE_SERVER = "%s", THOLE_TOKEN = "%s" }
+"""
 
 
 def installed(name, *packages):
@@ -65,15 +94,17 @@ def sdks():
 
 
 class Clients(serving.Served):
-    def begin(self):
+    def begin(self, rules=RULES, models="gpt-5.4"):
         config = pathlib.Path(self.env["XDG_CONFIG_HOME"]) / "thole" / "config.yaml"
-        config.write_text("executor_linger_s: 20\nserve:\n  models: [gpt-5.4]\n  client_hooks_private: true\n")
-        self.serve_rules(RULES)
+        config.write_text("executor_linger_s: 20\nserve:\n  models: [%s]\n  client_hooks_private: true\n" % models)
+        self.serve_rules(rules)
+        self.env.update(ANTHROPIC_BASE_URL=self.standin.url[:-len("/v1")], ANTHROPIC_API_KEY=house.KEY)
         self.serve_http()
 
-    def client(self, *command, cwd):
-        env = dict(os.environ, PORT=str(self.port), TOKEN=serving.TOKENS["alice"], SAID=SAID, THOLE=house.THOLE)
-        done = subprocess.run(command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False)
+    def client(self, *command, cwd, **more):
+        env = dict(os.environ, PORT=str(self.port), TOKEN=serving.TOKENS["alice"], SAID=SAID, THOLE=house.THOLE, **more)
+        done = subprocess.run(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300,
+                              check=False)
         self.assertEqual(done.returncode, 0, done.stdout.decode())
         return done.stdout.decode()
 
@@ -99,6 +130,40 @@ class Clients(serving.Served):
         interpreter = sdks()
         self.begin()
         self.client(str(interpreter), str(HERE / "python_sdks.py"), cwd=self.work)
+
+    def test_agents_for_python(self):
+        interpreter = python("python_agents", "openai-agents==0.24.0", "a2a-sdk==1.3.0", "agent-client-protocol==0.12.1", "httpx")
+        self.begin(AGENTS_RULES)
+        own = {k: v for k, v in self.env.items() if k.startswith(("XDG_", "OPENAI_"))}
+        self.client(str(interpreter), str(HERE / "python_agents.py"), cwd=self.work, **own)
+
+    def test_codex(self):
+        """As it works with models that it does not know, with those that search for tools, and with those that write scripts."""
+        program = installed("codex", "@openai/codex@0.171.0") / "node_modules/.bin/codex"
+        self.begin(CODEX_RULES, "gpt-5.4, gpt-5.5, gpt-6.2-sol")
+        home, url = self.folder / "codex", "http://127.0.0.1:%d" % self.port
+        home.mkdir()
+        (home / "config.toml").write_text(CODEX % (url, house.THOLE, url, serving.TOKENS["alice"]))
+        for model, does in (("gpt-5.4", "thole/list_agents (completed)"), ("gpt-5.5", "thole/list_agents (completed)"), ("gpt-6.2-sol", "echo made")):
+            with self.subTest(model=model):
+                said = self.client(str(program), "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-m", model, "go",
+                                   cwd=self.work, CODEX_HOME=str(home))
+                self.assertIn(does, said)
+                self.assertEqual(said.strip().splitlines()[-1], SAID)
+        self.assertEqual((self.work / "made").read_text(), "made\n")
+
+    def test_claude_code(self):
+        program = installed("claude_code", "@anthropic-ai/claude-code@2.1.197") / "node_modules/.bin/claude"
+        self.begin([answers("mcp__thole__list_agents", exists=True), calls("mcp__thole__list_agents", "which"),
+                    calls("Bash", "make", command="echo made > made", description="Makes it."), {"parts": [{"text": SAID}]}], "claude-sonnet-4-5, gpt-5.4")
+        url, token = "http://127.0.0.1:%d" % self.port, serving.TOKENS["alice"]
+        servers = {"mcpServers": {"thole": {"type": "http", "url": url + "/mcp", "headers": {"Authorization": "Bearer " + token}}}}
+        for word in ("make it", "which are there?"):
+            said = self.client(str(program), "-p", word, "--dangerously-skip-permissions", "--mcp-config", json.dumps(servers), cwd=self.work, IS_SANDBOX="1",
+                               ANTHROPIC_BASE_URL=url, ANTHROPIC_AUTH_TOKEN=token, ANTHROPIC_MODEL="claude-sonnet-4-5", HOME=str(self.folder),
+                               ANTHROPIC_SMALL_FAST_MODEL="claude-sonnet-4-5", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1")
+            self.assertEqual(said.strip(), SAID)
+        self.assertEqual((self.work / "made").read_text(), "made\n")
 
     def test_mcp(self):
         self.node("mcp_sdk", "@modelcontextprotocol/sdk", "@modelcontextprotocol/client@2")
