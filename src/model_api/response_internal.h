@@ -12,6 +12,9 @@
 #define TH_CONVERSATION_MEMBER "thole_conversation"
 #define TH_CONVERSATION_ITEMS_MEMBER "thole_conversation_items"
 
+/* Of its response's member: how many of the echo's tools came with an input. */
+#define TH_BROUGHT_MEMBER "brought"
+
 struct th_making;
 
 /* ---- response.c ---- */

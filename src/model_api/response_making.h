@@ -25,6 +25,7 @@ struct th_making {
 	const struct th_json *items;
 	struct th_json_doc *gathered; /* its tools with those that its input brings; or NULL */
 	const struct th_json *tools;
+	size_t brought;     /* of the tools, the last ones: not of the request's own list */
 	struct th_buf echo; /* what the response's object repeats, as JSON */
 	struct th_buf said; /* what is said to the session, a JSON list of items */
 	char digest[TH_SHA256_HEX_SIZE + 1];

@@ -30,6 +30,8 @@ static void put_metadata(struct th_making *m, bool brief, struct th_buf *out)
 		th_jw_kbool(&w, "sealed", true);
 	if (m->warm)
 		th_jw_kbool(&w, "warm", true);
+	if (m->brought && !brief)
+		th_jw_kuint(&w, TH_BROUGHT_MEMBER, m->brought);
 	th_jw_name(&w, TH_STR("echo"));
 	if (brief)
 		th_making_put_brief_echo(m, &w);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * response_tools.c - the tools of a request: those of its list, and those that its
- * input brings: items additional_tools, and what a search for tools has found.
+ * input brings: items additional_tools, and what a search for tools has found.  What was
+ * brought to the response that it goes on from is still there.
  *
  * A search is the client's (tool_search of execution client): the model knows it as a
  * function of that name, and what its result brought is offered from then on.
@@ -32,11 +33,29 @@ static const struct th_json *brought(const struct th_json *item)
 		   : NULL;
 }
 
+/* Of the response before: its tools, of which the last ones were brought, from *ret_from on. */
+static const struct th_json *inherited(const struct th_making *m, size_t *ret_from)
+{
+	const struct th_json *member = m->before && !m->lost ? m->before->member : NULL;
+	const struct th_json *tools = th_json_get(th_json_get(member, "echo"), "tools");
+	int64_t count = th_json_get_int(member, TH_BROUGHT_MEMBER, 0);
+	size_t all = th_json_count(tools);
+
+	if (count <= 0 || (uint64_t)count > all)
+		return NULL;
+	*ret_from = all - (size_t)count;
+	return tools;
+}
+
 static bool is_plain(const struct th_making *m)
 {
+	size_t from;
+
 	struct th_json_iter tools = th_json_iter(th_json_get(m->u, "tools"));
 	struct th_json_iter items = th_json_iter(th_json_get(m->u, "items"));
 
+	if (inherited(m, &from))
+		return false;
 	while (th_json_next(&tools))
 		if (is_search(tools.val))
 			return false;
@@ -59,12 +78,12 @@ static bool take_name(struct gathering *g, struct th_str space, struct th_str na
 	return true;
 }
 
-static void put_search(struct gathering *g, const struct th_json *tool)
+static bool put_search(struct gathering *g, const struct th_json *tool)
 {
 	static const char *const members[] = { "execution", "description", "parameters" };
 
 	if (!take_name(g, TH_STR(""), TH_STR(TH_TOOL_SEARCH)))
-		return;
+		return false;
 	th_jw_object(&g->w);
 	th_jw_kstr(&g->w, "type", TH_STR("function"));
 	th_jw_kstr(&g->w, "name", TH_STR(TH_TOOL_SEARCH));
@@ -77,6 +96,7 @@ static void put_search(struct gathering *g, const struct th_json *tool)
 		th_jw_json(&g->w, v);
 	}
 	th_jw_object_end(&g->w);
+	return true;
 }
 
 static void put_listed(struct gathering *g)
@@ -89,24 +109,26 @@ static void put_listed(struct gathering *g)
 		(void)take_name(g, it.space, th_json_get_str(it.tool, "name"));
 	while (th_json_next(&all)) {
 		if (is_search(all.val))
-			put_search(g, all.val);
+			(void)put_search(g, all.val);
 		else
 			th_jw_json(&g->w, all.val);
 	}
 }
 
-/* The same tool may be found again and again. */
-static void put_brought(struct gathering *g, const struct th_json *tools)
+/* From one of the list on.  The same tool may be found again and again. */
+static void put_brought(struct gathering *g, const struct th_json *tools, size_t from)
 {
 	struct th_function_iter it = th_function_iter(tools);
 	struct th_json_iter all = th_json_iter(tools);
 
 	while (th_json_next(&all))
 		if (is_search(all.val))
-			put_search(g, all.val);
+			g->m->brought += put_search(g, all.val);
 	while (!g->too_many && th_function_next(&it)) {
-		if (!take_name(g, it.space, th_json_get_str(it.tool, "name")))
+		if (it.list.index < from ||
+		    !take_name(g, it.space, th_json_get_str(it.tool, "name")))
 			continue;
+		g->m->brought++;
 		if (!it.space.len) {
 			th_jw_json(&g->w, it.tool);
 			continue;
@@ -128,16 +150,21 @@ bool th_making_read_tools(struct th_making *m)
 	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_REQUEST_MAX);
 	struct gathering g = { .m = m, .w = th_jw(&text), .name = TH_BUF_INIT(TH_REQUEST_MAX) };
 	struct th_json_iter it = th_json_iter(th_json_get(m->u, "items"));
+	const struct th_json *before;
 	struct th_err err = {};
+	size_t from = 0;
 
 	m->tools = th_json_get(m->u, "tools");
 	if (!th_face_is_responses(m->face) || is_plain(m))
 		return true;
+	before = inherited(m, &from);
 	th_jw_array(&g.w);
 	put_listed(&g);
+	if (before)
+		put_brought(&g, before, from);
 	while (!g.too_many && th_json_next(&it))
 		if (brought(it.val))
-			put_brought(&g, brought(it.val));
+			put_brought(&g, brought(it.val), 0);
 	th_jw_array_end(&g.w);
 	th_buf_deinit(&g.name);
 	if (g.too_many) {

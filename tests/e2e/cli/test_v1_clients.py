@@ -108,6 +108,23 @@ class FoundTools(Face):
         given += [call, {"type": "custom_tool_call_output", "call_id": call["call_id"], "output": "hi"}]
         self.assertEqual(self.respond(input=given, store=False)["output"][-1]["content"][0]["text"], "Done.")
 
+    def test_what_was_brought_before(self):
+        """Over a WebSocket Codex says only what is new; the tools of an earlier input are still there."""
+        self.begin([CALL], [{"function_call": {"name": "get_wind", "arguments": {"city": "Oslo"}}}], [{"text": "Rain."}])
+        one = self.respond(input=[{"type": "additional_tools", "role": "developer", "tools": [SPACE]}, {"role": "user", "content": "Oslo?"}], tools=[WEATHER])
+        result = {"type": "function_call_output", "call_id": one["output"][-1]["call_id"], "output": "rain"}
+        found = {"type": "additional_tools", "role": "developer", "tools": [dict(WEATHER, name="get_wind"), SPACE]}
+        two = self.respond(input=[result, found], tools=[WEATHER], previous_response_id=one["id"])
+        names = ["get_weather", FULL, "mcp__weather__get_wind", "get_wind"]
+        self.assertEqual([t["name"] for t in self.sent()["tools"]], names)
+        self.end_http(9)
+        self.serve_http("--agents", self.folder / "agents", "--workspaces", self.work)
+        result["call_id"] = two["output"][-1]["call_id"]
+        three = self.respond(input=[result], tools=[WEATHER], previous_response_id=two["id"])
+        self.assertEqual(three["output"][-1]["content"][0]["text"], "Rain.")
+        self.assertEqual([t["name"] for t in self.sent()["tools"]], names)
+        self.assertEqual(len(self.log_of(two)), len(self.log_of(three)), "the same session goes on")
+
     def test_how_many(self):
         """TH_AGENT_TOOLS_MAX with those of the input."""
         self.begin([{"text": "Hi."}])
