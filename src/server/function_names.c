@@ -53,7 +53,7 @@ void th_function_full_name(struct th_str space, struct th_str name, struct th_bu
 	enum { DIGITS = 8 }; /* of the digest */
 	char hex[TH_SHA256_HEX_SIZE + 1];
 	struct th_digest digest;
-	bool plain = true;
+	size_t plain = 0;
 
 	th_buf_clear(out);
 	th_buf_add(out, space);
@@ -62,15 +62,14 @@ void th_function_full_name(struct th_str space, struct th_str name, struct th_bu
 	th_buf_add(out, name);
 	if (!space.len)
 		return;
-	digest = th_sha256_of(out->ptr, out->len);
-	for (size_t i = 0; i < out->len; i++) {
-		if (is_plain(out->ptr[i]))
-			continue;
-		out->ptr[i] = '_';
-		plain = false;
-	}
-	if (plain && out->len <= TH_TOOL_NAME_MAX)
+	while (plain < out->len && is_plain(out->ptr[plain]))
+		plain++;
+	if (plain == out->len && out->len <= TH_TOOL_NAME_MAX)
 		return;
+	digest = th_sha256_of(out->ptr, out->len);
+	for (size_t i = plain; i < out->len; i++)
+		if (!is_plain(out->ptr[i]))
+			out->ptr[i] = '_';
 	th_digest_hex(&digest, hex);
 	th_buf_truncate(out, TH_MIN(out->len, (size_t)(TH_TOOL_NAME_MAX - DIGITS - 1)));
 	th_buf_add_char(out, '_');
