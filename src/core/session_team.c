@@ -195,6 +195,12 @@ static bool counts(const struct th_call *c)
 	       (!c->was_asked || c->approved);
 }
 
+/* Its tool did not take it, for its arguments say: the model is told, and may call again. */
+static bool was_turned_down(const struct th_call *c)
+{
+	return c->status == TH_OUTCOME_REFUSED && c->intent_seq;
+}
+
 /* The call whose result is the final output, or NULL. */
 static const struct th_call *ending_call(const struct th_session *s, const struct th_member *m)
 {
@@ -205,7 +211,7 @@ static const struct th_call *ending_call(const struct th_session *s, const struc
 			continue;
 		if (m->tool_use == TH_USE_FIRST)
 			return c;
-		if (th_member_stops_at(m, c->tool))
+		if (th_member_stops_at(m, c->tool) && !was_turned_down(c))
 			return c;
 	}
 	return NULL;

@@ -30,6 +30,7 @@ struct play {
 	bool ask;            /* policy: every call of shell is asked about */
 	bool holds;          /* a handoff takes its time */
 	const char *unknown; /* a tool that there is not */
+	const char *refuses; /* a call that its tool does not take */
 };
 
 static enum th_source source_of(const char *data)
@@ -131,9 +132,10 @@ static void do_effect(struct play *p, const struct th_effect *fx)
 	case TH_DO_TOOL_RUN:
 		note(p, "run", id);
 		th_buf_printf(&b,
-			      "{\"call_id\":\"%s\",\"effect_id\":\"e%s\",\"status\":\"done\","
+			      "{\"call_id\":\"%s\",\"effect_id\":\"e%s\",\"status\":\"%s\","
 			      "\"output\":\"result of %s\"}",
-			      id, id, id);
+			      id, id, p->refuses && !strcmp(id, p->refuses) ? "refused" : "done",
+			      id);
 		must(p, TH_EV_OUTCOME, c->intent_seq, id, b.ptr);
 		break;
 	case TH_DO_HAND_OVER: {
@@ -481,6 +483,19 @@ static void test_what_a_tool_says_may_be_the_end(void **unused)
 	answer(p, CALL("c2", "x") "," CALL("c3", "y"));
 	expect(p, "run:c2 run:c3 finish");
 	assert_string_equal(p->final, "result of c3");
+	end(p);
+
+	/* One that its tool did not take is no end: the model is told, and calls again. */
+	p = begin("\"tool_use_behavior\":{\"stop_at\":[\"y\"]}");
+	say(p, "go");
+	go(p);
+	p->said[0] = '\0';
+	p->refuses = "c1";
+	answer(p, CALL("c1", "y"));
+	expect(p, "run:c1 request");
+	answer(p, CALL("c2", "y"));
+	expect(p, "run:c2 finish");
+	assert_string_equal(p->final, "result of c2");
 	end(p);
 
 	p = begin("\"tool_use_behavior\":{\"code\":\"f\"}");
