@@ -40,6 +40,9 @@ struct th_effect_looks {
 /* `arguments`: JSON.  NULL: the tool has no such calls. */
 bool th_effect_only_looks(const struct th_effect_looks *looks, struct th_str arguments);
 
+/* So begins why a call whose arguments its tool cannot read was refused. */
+#define TH_ARGUMENTS_MARK "arguments of "
+
 /* The members of a CALL event; `shows` is empty for TH_SHOWS_ONE. */
 struct th_str th_effect_target_name(struct th_effect_scope s);
 struct th_str th_effect_shows_name(struct th_effect_scope s);

@@ -8,6 +8,7 @@
 #include "actions/action.h"
 #include "base/limits.h"
 #include "core/unknown.h"
+#include "events/effect.h"
 #include "io/clock.h"
 #include "mcp/tool.h"
 
@@ -64,13 +65,13 @@ static enum th_code effect_parse(struct th_exec_effect *e, const struct th_exec_
 	e->arguments = th_arena_str(&e->arena, m->arguments);
 	enum th_code code = th_json_parse(e->arguments, &e->doc, err);
 	if (code)
-		return th_prefix(err, code, "arguments of %.*s", TH_FMT(m->tool));
+		return th_prefix(err, code, TH_ARGUMENTS_MARK "%.*s", TH_FMT(m->tool));
 	void *args = th_arena_alloc(&e->arena, table->size);
 	if (!args)
 		return th_fail(err, TH_ELIMIT, "the arguments are too large");
 	code = th_table_parse(table, th_json_root(e->doc), &e->arena, args, err);
 	if (code)
-		return th_prefix(err, code, "arguments of %.*s", TH_FMT(m->tool));
+		return th_prefix(err, code, TH_ARGUMENTS_MARK "%.*s", TH_FMT(m->tool));
 	e->job.args = args;
 	e->class = class_of(m->class, e->tool, m->arguments);
 	if (computer)

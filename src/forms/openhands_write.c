@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "events/effect.h"
 #include "forms/openhands_tools.h"
 
 void th_openhands_writer_init(struct th_openhands_writer *x, struct th_openhands_log *log,
@@ -255,7 +256,19 @@ static enum th_code on_call(struct th_openhands_writer *x, const struct th_event
 	return put_call(x, ev, 0, c, err);
 }
 
-/* A call that could not begin had arguments that do not fit: its action is none there. */
+/* A call that nobody began, or whose arguments its tool could not read.  What a tool refused after
+ * it had looked is its result. */
+static bool never_acted(const struct th_json *outcome)
+{
+	struct th_str status = th_json_get_str(outcome, "status");
+
+	if (th_str_is(status, "refused") && th_json_get_str(outcome, "effect_id").len)
+		return th_str_starts(th_outcome_sentence(th_json_get_str(outcome, "output")),
+				     TH_STR(TH_ARGUMENTS_MARK));
+	return th_str_is(status, "refused") || th_str_is(status, "not_started");
+}
+
+/* Its action is none there. */
 static enum th_code drop_action(struct th_openhands_writer *x, struct th_openhands_call *c,
 				struct th_err *err)
 {
@@ -294,7 +307,7 @@ static enum th_code on_outcome(struct th_openhands_writer *x, const struct th_ev
 
 	if (!c)
 		return TH_OK;
-	if (!c->rejection.len && (th_str_is(status, "not_started") || th_str_is(status, "refused")))
+	if (!c->rejection.len && never_acted(v))
 		code = drop_action(x, c, err);
 	return code ?: put_result(x, ev, 0, c, status, th_json_get(v, "output"), err);
 }

@@ -51,25 +51,27 @@ static void put_picture(const struct th_step_part *part, struct th_jw *w)
 struct parts {
 	struct th_openhands_writer *x;
 	struct th_jw *w;
+	bool failed; /* its first words begin with the mark of an error, which is a member there */
 };
 
 static enum th_code put_part(void *ctx, const struct th_step_part *part, struct th_err *err)
 {
-	const struct parts *p = ctx;
+	struct parts *p = ctx;
 
 	if (part->text.len)
-		put_text(part->text, p->w);
+		put_text(p->failed ? th_outcome_sentence(part->text) : part->text, p->w);
 	else
 		put_picture(part, p->w);
+	p->failed = false;
 	return th_buf_check(p->w->out, "an event", err);
 }
 
 /* A picture that cannot be read fails the whole. */
-static void put_content(struct th_openhands_writer *x, const struct th_json *content,
+static void put_content(struct th_openhands_writer *x, const struct th_json *content, bool failed,
 			struct th_jw *w)
 {
 	struct th_arena memory TH_CLEANUP(th_arena_deinit) = {};
-	struct parts p = { x, w };
+	struct parts p = { x, w, failed };
 	struct th_err ignored = {};
 	struct th_str text;
 
@@ -100,7 +102,7 @@ static void put_message(struct th_openhands_writer *x, const char *role,
 	th_jw_name(w, TH_STR("llm_message"));
 	th_jw_object(w);
 	th_jw_kstr(w, "role", agent ? TH_STR("assistant") : TH_STR("user"));
-	put_content(x, content, w);
+	put_content(x, content, false, w);
 	put_empty("thinking_blocks", w);
 	th_jw_object_end(w);
 	put_empty("activated_skills", w);
@@ -182,7 +184,8 @@ static void put_error(struct th_openhands_writer *x, const struct th_openhands_c
 static void put_result(struct th_openhands_writer *x, const struct th_openhands_call *c,
 		       struct th_str status, const struct th_json *output, struct th_jw *w)
 {
-	bool done = th_str_is(status, "done"), failed = th_str_is(status, "failed");
+	bool done = th_str_is(status, "done");
+	bool failed = th_str_is(status, "failed") || th_str_is(status, "refused");
 
 	if (!c->rejection.len && (c->invalid || !c->is_object || (!done && !failed))) {
 		put_error(x, c, output, w);
@@ -200,7 +203,7 @@ static void put_result(struct th_openhands_writer *x, const struct th_openhands_
 	}
 	th_jw_name(w, TH_STR("observation"));
 	th_jw_object(w);
-	put_content(x, output, w);
+	put_content(x, output, failed, w);
 	th_jw_kbool(w, "is_error", failed);
 	if (c->of_client) {
 		th_jw_kstr(w, "kind", TH_STR("ClientToolObservation"));

@@ -101,6 +101,54 @@ static void arguments_that_are_no_object(void **state)
 	}
 }
 
+/* What a tool refused when it had looked is its result; a call that it could not read has no
+ * action, nor has one that nobody began. */
+static void what_a_tool_refused(void **state)
+{
+	static const struct {
+		const char *outcome, *kind;
+		bool acted;
+	} cases[] = {
+		{ "\"effect_id\":\"e\",\"status\":\"refused\",\"output\":\"error: outside\"",
+		  "ObservationEvent", true },
+		{ "\"effect_id\":\"e\",\"status\":\"refused\",\"output\":\"error: arguments of "
+		  "finish: message: is missing\"",
+		  "AgentErrorEvent", false },
+		{ "\"status\":\"refused\",\"output\":\"error: Not done\"", "AgentErrorEvent",
+		  false },
+		{ "\"effect_id\":\"e\",\"status\":\"not_started\",\"output\":\"error: x\"",
+		  "AgentErrorEvent", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(cases); i++) {
+		struct th_json_doc *doc;
+		struct told t;
+		char data[512];
+
+		told_init(&t, TH_OPENHANDS_V1, false);
+		add(&t, TH_EV_CALL, "{\"call_id\":\"c\",\"tool\":\"finish\",\"arguments\":{}}");
+		snprintf(data, sizeof(data), "{\"call_id\":\"c\",%s}", cases[i].outcome);
+		add(&t, TH_EV_OUTCOME, data);
+		last_is(&t, 0, "kind", cases[i].kind);
+		if (cases[i].acted) {
+			const struct th_json *seen;
+
+			doc = last(&t, 0);
+			seen = th_json_get(th_json_root(doc), "observation");
+			assert_true(th_json_bool(th_json_get(seen, "is_error"), false));
+			assert_true(th_str_is(
+			    th_json_get_str(th_json_at(th_json_get(seen, "content"), 0), "text"),
+			    "outside"));
+			th_json_free(doc);
+		}
+		doc = last(&t, 1);
+		assert_int_equal(th_json_get(th_json_root(doc), "action") != NULL, cases[i].acted);
+		th_json_free(doc);
+		told_deinit(&t);
+	}
+}
+
 /* An item of a program's may have any text there. */
 static void items_whose_arguments_are_no_json(void **state)
 {
@@ -229,6 +277,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(arguments_that_are_no_object),
+		cmocka_unit_test(what_a_tool_refused),
 		cmocka_unit_test(items_whose_arguments_are_no_json),
 		cmocka_unit_test(tools_of_a_client),
 		cmocka_unit_test(what_stays_is_not_forgotten),
