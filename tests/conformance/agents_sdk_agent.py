@@ -279,7 +279,7 @@ def tool(name, t, case):
         out["native"].update({k: t[k] for k in ("raise", "max_output_length") if k in t})
         value = next((t[k] for k in ("value", "output", "outputs", "result") if k in t), None)
         if value is not None:
-            out["native"]["value"] = value
+            out["native"]["value"] = str(value) if kind == "custom" else value
     for key in ("failure", "timeout_ms", "timeout_behavior"):
         if key in t:
             out[key] = t[key]

@@ -26,7 +26,7 @@ class Reader:
         self.calls, self.tools_of, self.waiting = {}, {}, {}
         self.servers, self.types, self.heard, self.asked, self.handed = set(), [], 0, False, False
         self.announced, self.phase, self.said = None, None, 0
-        self.children = {}
+        self.children, self.late = {}, []
 
     def child(self, id):
         """Who folds the log of a session that works on a call."""
@@ -82,6 +82,7 @@ class Reader:
         self.results = False
 
     def on_model_requested(self, source, d):
+        self.tell_late()
         self.runs_again()
         self.asked, self.handed = True, False
         for _ in range(self.said):
@@ -162,9 +163,19 @@ class Reader:
         if d.get("effect_id") and not d.get("fails"):
             self.hook("tool_end:" + (name or "computer_use_preview"))
         if not d.get("fails") and not self.phase.get("error"):
-            self.item("mcp_approval_response_item" if d["call_id"] in self.servers else "tool_call_output_item")
+            if d["call_id"] in self.servers:
+                self.late.append("mcp_approval_response_item")
+            else:
+                self.item("tool_call_output_item")
+
+    def tell_late(self):
+        """What the SDK tells behind the results of an answer's calls."""
+        for kind in self.late:
+            self.item(kind)
+        self.late = []
 
     def on_handoff(self, source, d):
+        self.tell_late()
         self.results, self.handed = False, True
         to = d["to"].split("#")[0]
         self.hook("handoff:%s->%s" % (self.agent, to))
@@ -243,6 +254,7 @@ class Reader:
         return list(self.waiting.values()) + [w for c in self.children.values() for w in c.interrupt()]
 
     def end(self):
+        self.tell_late()
         p = self.phase
         waits = self.waits()
         if "error" not in p:

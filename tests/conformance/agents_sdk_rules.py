@@ -13,6 +13,7 @@ from agents_sdk_rules_barrier import (
 from agents_sdk_rules_order import results_in_order
 from agents_sdk_rules_session import (
     answered, answers_stay, ids_stay, items_stay, log_at_once, log_keeps_the_turn, log_with_conversation, names_tell_apart, spoken_after_refusal, who_speaks_goes_on)
+from agents_sdk_rules_told import model_is_told
 
 DEVIATIONS_MAX = 15
 MISFIT = "Invalid run error handler final_output for structured output."
@@ -252,7 +253,7 @@ def ends_here(case, p, turn, agent):
     return False
 
 
-RULES = [incomplete_is_used, log_with_conversation, spoken_after_refusal, told_at_the_start, cancelled_at_once, a_refusal_is_looked_at, no_choice_without_tools, answers_stay, bad_arguments,
+RULES = [incomplete_is_used, model_is_told, log_with_conversation, spoken_after_refusal, told_at_the_start, cancelled_at_once, a_refusal_is_looked_at, no_choice_without_tools, answers_stay, bad_arguments,
          id_of_an_earlier_turn, call_of_an_earlier_turn, empty_answer, items_stay, no_handoff_without_history, input_at_any_time,
          barrier_guardrail, barrier_approval, log_at_once, safety_waits, checks_refused, reasoning_is_followed, log_keeps_the_turn,
          ids_stay, who_speaks_goes_on, names_tell_apart, results_in_order, parted_from_its_reasoning]

@@ -49,7 +49,7 @@ def late_trip(case):
 
 def barrier_approval(case):
     """No effect of an answer starts before people have decided about all of its calls."""
-    hit = held_before_an_error(case)
+    hit = held_before_an_error(case) | words_to_servers(case)
     phases = case["expected"]["phases"]
     for place, (before, after) in enumerate(zip(phases, phases[1:])):
         ends = [n for n, h in enumerate(before["hooks"]) if h.startswith("llm_end:")]
@@ -102,6 +102,24 @@ def held_before_an_error(case):
     for events in [p["stream_events"]] if "stream_events" in p else []:
         del events[len(events) - events[::-1].index("tool_called"):]
     return True
+
+
+def words_to_servers(case):
+    """Nor is a server told what a person decided about one of its calls."""
+    phases, hit, word = case["expected"]["phases"], False, "mcp_approval_response_item"
+    items = phases[0].get("new_items", [])
+    for n, p in enumerate(phases[1:-1], 1):
+        more = p.get("new_items", [])[len(items):]
+        if not p.get("interruptions") or p["new_items"][:len(items)] != items or word not in more or set(more) - {word, "tool_approval_item"}:
+            continue
+        hit, told = True, [word] * more.count(word)
+        for q in phases[n + 1:]:
+            q["new_items"] = items + told + q["new_items"][len(items) + len(more):]
+        p["new_items"] = list(items)
+        if "stream_events" in p:
+            p["stream_events"] = p["stream_events"][:1]
+            phases[n + 1]["stream_events"][1:1] = ["mcp_approval_response"] * len(told)
+    return hit
 
 
 def kinds_of(items):
@@ -217,6 +235,8 @@ def checks_refused(case):
         ends_with(p, next_turn)
         return True
     del p["error"]
+    if "stream_events" in p:
+        p["stream_events"] += ["tool_output", "message_output_created"]
     p["hooks"] += ["llm_end:a", "agent_end:a"]
     p["next_steps"].append("NextStepFinalOutput")
     p["final_output"] = "".join(c.get("text", "") for i in next_turn["output"][-1:] for c in i.get("content", []))

@@ -3,7 +3,7 @@
 import json
 import re
 
-from agents_sdk_case import OUTPUT, calls_of, functions_of, is_output, tool_names, turns
+from agents_sdk_case import OUTPUT, functions_of, is_output, tool_names, turns
 
 ASKED = "tool_approval_item"
 
@@ -13,8 +13,8 @@ def results_in_order(case):
     lists = [r["input"] for r in case["expected"].get("requests", [])]
     lists += [p["session_items"] for p in case["expected"]["phases"] if "session_items" in p]
     calls = {}
-    for c in (c for t in turns(case) for c in calls_of(t)):
-        calls.setdefault(c["call_id"], len(calls))
+    for c in (c for t in turns(case) for c in t if answered_by(c)):
+        calls.setdefault(answered_by(c), len(calls))
     kept = any(case["config"].get("options", {}).get(k) for k in ("previous_response_id", "conversation_id", "auto_previous_response_id"))
     return any([in_order(items, dict(calls) if kept else None) for items in lists] + [unknown_first(case)])
 
@@ -40,18 +40,27 @@ def unknown_first(case):
     return hit
 
 
+def answered_by(item):
+    """By what the result of a call, or a person's word about a server's, names it."""
+    return item.get("approval_request_id") or item.get("call_id") or (item.get("id") if item.get("type") == "mcp_approval_request" else None)
+
+
+def is_answer(item):
+    return is_output(item) or item.get("type") == "mcp_approval_response"
+
+
 def in_order(items, order=None):
     order, at, hit = {} if order is None else order, 0, False
     while at < len(items):
         hit |= in_order_told(items[at], order)
         end = at
-        while end < len(items) and is_output(items[end]):
+        while end < len(items) and is_answer(items[end]):
             end += 1
-        block = sorted(items[at:end], key=lambda o: order.get(o["call_id"], 0))
+        block = sorted(items[at:end], key=lambda o: order.get(answered_by(o), 0))
         hit |= block != items[at:end]
         items[at:end] = block
         if end == at:
-            order[items[at].get("call_id")] = len(order)
+            order[answered_by(items[at])] = len(order)
         at = max(end, at + 1)
     return hit
 

@@ -4,7 +4,7 @@ import copy
 import json
 
 from agents_sdk_case import (
-    HANDOFF_CALL, HANDOFF_OUTPUT, KINDS, OUTPUT, error_of, functions_of, guards_of, is_output, tool_names, turns)
+    HANDOFF_CALL, HANDOFF_OUTPUT, KINDS, OUTPUT, calls_of, error_of, functions_of, guards_of, is_output, tool_names, turns)
 
 TRIPS = ("InputGuardrailTripwireTriggered", "OutputGuardrailTripwireTriggered")
 
@@ -41,9 +41,9 @@ def items_of(case, p, said):
     """The items and events of a phase's turns, with those that a filter took out of them."""
     out, results = [], 0
     for items, step in zip(said, p["next_steps"]):
-        functions, goes = functions_of(items), goes_of(case, items)
+        calls, goes = calls_of(items), goes_of(case, items)
         out += [HANDOFF_CALL if i in goes else KINDS.get(i["type"], "tool_call_item") for i in items]
-        results = len(functions) - bool(goes and step.endswith("Handoff"))
+        results = len(calls) - bool(goes and step.endswith("Handoff"))
         out += [OUTPUT] * results + ([HANDOFF_OUTPUT] if step.endswith("Handoff") else [])
         events = p.get("stream_events", [])
         for n in range(len(events) - 1, 0, -1):
@@ -84,8 +84,8 @@ def session_of(case, items, said, steps):
     out = []
     for list_, step in zip(said, steps):
         out += copy.deepcopy(list_)
-        for c in functions_of(list_):
-            to = handed_to(case, c)
+        for c in calls_of(list_):
+            to = handed_to(case, c) if c["type"] == "function_call" else None
             result = {"type": "function_call_output", "call_id": c["call_id"],
                       "output": json.dumps({"assistant": to}) if to and step.endswith("Handoff") else answered(case, c)}
             out.append(next((i for i in sent if is_output(i) and i["call_id"] == c["call_id"]), result))
