@@ -19,22 +19,24 @@
 #define MARK_AFTER "\a"
 
 /*
- * Typed once, as one line.  250: the terminal, 251: commands come, 252: ends are
+ * Typed once, as one line.  50: the terminal, 51: commands come, 52: ends are
  * said.  __thole_s is the status of the last command, which $? is again when the
  * next one begins.  Lines that a command did not read are read away at its end: an
  * answer to a program is never a command.  Where it left a terminal without lines, a
  * key is waited for no longer than a second.  __thole_x: the last command had set -x,
- * which is off between commands, so that only these are traced.
+ * which is off between commands, so that only these are traced.  A command that lets its shell open
+ * fewer files (ulimit -n) than these numbers cuts us off from it: they are low, but none that
+ * people use.
  */
-#define SET_UP                                                                                 \
-	"__thole_s=0 __thole_n= __thole_x=; __thole_q() { return \"$1\"; }; "                  \
-	"__thole_p() { local s=$? l; [[ $- != *x* ]] || { set +x; __thole_x=x; }; "            \
-	"if [[ -n $__thole_n ]]; then __thole_s=$s; "                                          \
-	"while builtin read -t 0 -u 250; do builtin read -r -t 1 -u 250 l || break; done; "    \
-	"builtin printf '\\e]7770;%s\\a' \"$__thole_n\" >&250; "                               \
-	"builtin printf '%s %d %s\\0' \"$__thole_n\" \"$s\" \"$PWD\" >&252; __thole_n=; PS1= " \
-	"PS2=; fi; }; __thole_w() { __thole_p 2>/dev/null; }; "                                \
-	"exec 250>&2 251<&3 3<&- 252>&4 4>&-; export -n PS1 PS2; PS1= PS2=; "                  \
+#define SET_UP                                                                                \
+	"__thole_s=0 __thole_n= __thole_x=; __thole_q() { return \"$1\"; }; "                 \
+	"__thole_p() { local s=$? l; [[ $- != *x* ]] || { set +x; __thole_x=x; }; "           \
+	"if [[ -n $__thole_n ]]; then __thole_s=$s; "                                         \
+	"while builtin read -t 0 -u 50; do builtin read -r -t 1 -u 50 l || break; done; "     \
+	"builtin printf '\\e]7770;%s\\a' \"$__thole_n\" >&50; "                               \
+	"builtin printf '%s %d %s\\0' \"$__thole_n\" \"$s\" \"$PWD\" >&52; __thole_n=; PS1= " \
+	"PS2=; fi; }; __thole_w() { __thole_p 2>/dev/null; }; "                               \
+	"exec 50>&2 51<&3 3<&- 52>&4 4>&-; export -n PS1 PS2; PS1= PS2=; "                    \
 	"unset HISTFILE; set +o history\n"
 
 /*
@@ -45,11 +47,11 @@
  */
 #define RESTORE "[[ $- == *e* ]] || __thole_q \"$__thole_s\"; "
 #define TRACED "'{ set -x; __thole_x=; " RESTORE "} 2>/dev/null; '"
-#define TRIGGER                                                                       \
-	"\x15PROMPT_COMMAND=__thole_w; IFS= builtin read -r -d '' -u 251 __thole_n; " \
-	"IFS= builtin read -r -d '' -u 251 __thole_t; "                               \
-	"[[ -z $__thole_x ]] || __thole_t=" TRACED "$__thole_t; " RESTORE             \
-	"builtin eval \"$__thole_t\" 250>&- 251<&- 252>&-; { __thole_p; } 2>/dev/null\n"
+#define TRIGGER                                                                      \
+	"\x15PROMPT_COMMAND=__thole_w; IFS= builtin read -r -d '' -u 51 __thole_n; " \
+	"IFS= builtin read -r -d '' -u 51 __thole_t; "                               \
+	"[[ -z $__thole_x ]] || __thole_t=" TRACED "$__thole_t; " RESTORE            \
+	"builtin eval \"$__thole_t\" 50>&- 51<&- 52>&-; { __thole_p; } 2>/dev/null\n"
 
 const struct th_shell_kind th_shell_bash = {
 	.argv = (const char *const[]){ "bash", "--noprofile", "--norc", "--noediting", "-i", NULL },

@@ -108,9 +108,9 @@ static void output_forges_no_end(void **state)
 	     "exit_=$(exit 3)");
 	assert_true(has(run.text.ptr, "###PS1END###\nreal\n" DONE(3)));
 	/* A command of its own that speaks to the pipes' numbers finds nothing there. */
-	bash("bash -c 'echo x >&252' 2>&1; bash -c 'echo x >&251' 2>&1; env | grep -c __thole");
-	assert_true(has(run.text.ptr, "252: Bad file descriptor"));
-	assert_true(has(run.text.ptr, "251: Bad file descriptor"));
+	bash("bash -c 'echo x >&52' 2>&1; bash -c 'echo x >&51' 2>&1; env | grep -c __thole");
+	assert_true(has(run.text.ptr, "52: Bad file descriptor"));
+	assert_true(has(run.text.ptr, "51: Bad file descriptor"));
 	assert_true(has(run.text.ptr, "\n0\n" DONE(1)));
 	/* Even when the shell's own hooks and output are bent. */
 	assert_true(
@@ -416,6 +416,15 @@ static void a_deep_folder(void **state)
 	assert_true(has(bash("false; cd /; pwd"), "/\n" DONE(0)));
 }
 
+/* A shell that may open few files is still heard. */
+static void few_open_files(void **state)
+{
+	(void)state;
+	assert_string_equal(bash("ulimit -n 64; ulimit -n"), "64\n" DONE(0));
+	assert_string_equal(bash("exec 9>&1; echo over >&9; (exit 3)"), "over\n" DONE(3));
+	tool("bash", "{\"restart\":true}");
+}
+
 /* With set -x the commands are traced, and nothing else: not what brings them, and no value of a
  * secret, which is quoted there as no mask knows it. */
 static void traces_commands_alone(void **state)
@@ -444,6 +453,7 @@ int main(void)
 		TEST(keeps_what_a_shell_keeps),
 		TEST(runs_long_commands),
 		TEST(a_deep_folder),
+		TEST(few_open_files),
 		TEST(traces_commands_alone),
 		TEST(output_forges_no_end),
 		TEST(shows_terminals),
