@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * openhands_tools.c - the editor, the shell, patches and cut texts: the tools
+ * openhands_tools.c - the editor, the shell and patches: the tools
  * themselves are run, in a workspace of their own for each case.
  *
  * Texts are compared as they are, with the workspace's path in place of theirs.
@@ -19,7 +19,6 @@
 #include "io/files.h"
 #include "io/loop.h"
 #include "openhands.h"
-#include "tools/clip.h"
 #include "tools/tool.h"
 
 static struct {
@@ -395,12 +394,84 @@ bool oh_patch(const struct oh_case *c, struct th_buf *found)
 	return same;
 }
 
+/* Without colours; the number of a process that begins in the background is any. */
+static struct th_str plain(struct th_arena *a, struct th_str s)
+{
+	TH_CLEANUP(th_buf_deinit) struct th_buf out = TH_BUF_INIT(16 * TH_MIB);
+
+	while (s.len) {
+		struct th_str line = th_str_split(&s, '\n'), rest = line;
+		struct th_str job = th_str_split(&rest, ' ');
+		int64_t number;
+
+		if (th_str_starts(job, TH_STR("[")) && th_str_ends(job, TH_STR("]")) &&
+		    th_str_i64(rest, &number))
+			line = job;
+		for (size_t i = 0; i < line.len; i++) {
+			size_t end = i + 1;
+
+			while (end < line.len && strchr("[;0123456789", line.ptr[end]))
+				end++;
+			if (line.ptr[i] == '\x1b' && end < line.len && line.ptr[end] == 'm')
+				i = end;
+			else
+				th_buf_add_char(&out, line.ptr[i]);
+		}
+		if (s.len)
+			th_buf_add_char(&out, '\n');
+	}
+	return th_arena_str(a, th_buf_str(&out));
+}
+
+/* Without the lines of a command, which OpenHands' terminal shows when it has several. */
+static struct th_str without_echo(struct th_str text, struct th_str command)
+{
+	if (th_str_find(th_str_trim(command), TH_STR("\n")) < 0)
+		return text;
+	while (text.len && command.len) {
+		struct th_str rest = text, line = th_str_split(&rest, '\n');
+		struct th_str left = command, typed = th_str_split(&left, '\n');
+
+		if (line.len && !th_str_eq(line, typed))
+			break;
+		text = rest;
+		command = line.len ? left : command;
+	}
+	return text;
+}
+
+/* Why ours does something else on purpose; NULL: it does not. */
+static const char *shell_otherwise(struct th_str want, struct th_str text)
+{
+	static const struct {
+		const char *theirs, *ours, *why;
+	} rows[] = {
+		{ "Cannot execute multiple commands at once", "The command completed",
+		  "several commands run one after the other" },
+		{ "has no new output after", "syntax error: unexpected end of file",
+		  "a command that is not finished is said at once" },
+		{ "has no new output after", "unexpected EOF while looking for",
+		  "a command that is not finished is said at once" },
+		{ "looks like a Python/JSON", "command not found", "the shell says it" },
+		{ "Terminal session has been reset", "begun anew", "other words" },
+	};
+
+	for (size_t i = 0; i < TH_COUNT(rows); i++)
+		if (th_str_find(want, th_str_of(rows[i].theirs)) >= 0 &&
+		    th_str_find(text, th_str_of(rows[i].ours)) >= 0)
+			return rows[i].why;
+	return NULL;
+}
+
 /* What OpenHands' terminal lets through and ours does not; and our parameters' names. */
 static struct th_str normal(struct th_arena *a, struct th_str s)
 {
 	static const char *const pairs[][2] = {
 		{ "\x1b[?2004l", "" },
 		{ "\x1b[?2004h", "" },
+		{ "Terminal session has been reset. All previous environment variables and "
+		  "session state have been cleared.\n\n",
+		  "" },
 		{ "^C\n", "" },
 		{ "^Z\n", "" },
 		{ "`is_input`", "`input`" },
@@ -412,17 +483,19 @@ static struct th_str normal(struct th_arena *a, struct th_str s)
 	return s;
 }
 
-static struct th_str wanted_text(struct th_arena *a, const struct th_json *want)
+static struct th_str wanted_text(struct th_arena *a, const struct th_json *want,
+				 struct th_str command)
 {
-	struct th_str text = th_str_trim(normal(a, th_json_get_str(want, "text")));
+	struct th_str text = plain(a, normal(a, th_json_get_str(want, "text")));
 	struct th_str suffix = th_str_trim(normal(a, th_json_get_str(want, "suffix")));
 
+	text = th_str_trim(without_echo(text, command));
 	return th_arena_printf(a, "%.*s%.*s%s%.*s", TH_FMT(th_json_get_str(want, "prefix")),
 			       TH_FMT(text), text.len && suffix.len ? "\n" : "", TH_FMT(suffix));
 }
 
-static bool same_result(struct th_arena *a, const struct th_json *want, bool error,
-			struct th_str text)
+static bool same_result(struct th_arena *a, const struct th_json *want, struct th_str wanted,
+			bool error, struct th_str text)
 {
 	struct th_str evidence = th_buf_str(&rig.evidence), folder = TH_STR("");
 	struct th_str there = th_json_get_str(want, "working_dir");
@@ -441,8 +514,8 @@ static bool same_result(struct th_arena *a, const struct th_json *want, bool err
 	return error == th_json_bool(th_json_get(want, "is_error"), false) &&
 	       code == th_json_get_int(want, "exit_code", -1) &&
 	       (!there.ptr || th_str_eq(there, folder)) &&
-	       same_text(th_str_trim(swap(a, text, rig.workspace, TH_STR("/tmp/TW"))),
-			 th_str_trim(wanted_text(a, want)));
+	       same_text(th_str_trim(plain(a, swap(a, text, rig.workspace, TH_STR("/tmp/TW")))),
+			 th_str_trim(wanted));
 }
 
 bool oh_bash(const struct oh_case *c, struct th_buf *found)
@@ -450,79 +523,33 @@ bool oh_bash(const struct oh_case *c, struct th_buf *found)
 	const struct th_json *results = th_json_get(c->expected, "results");
 	TH_CLEANUP(th_arena_deinit) struct th_arena a;
 	bool same = true;
+	const char *why = NULL;
 
 	th_arena_init(&a, 64 * TH_MIB);
 	open_rig();
 	rig.env.bash_idle_ms = 1000 * (uint64_t)th_json_get_int(c->input, "no_change_timeout", 30);
 	for (struct th_json_iter it = th_json_iter(th_json_get(c->input, "actions"));
-	     th_json_next(&it);) {
+	     same && th_json_next(&it);) {
+		const struct th_json *want = th_json_at(results, it.index);
+		struct th_str wanted = wanted_text(&a, want, th_json_get_str(it.val, "command"));
 		struct th_str text;
-		bool error, good;
+		bool error;
 
 		(void)call("terminal",
 			   swap(&a, th_json_text(it.val, &a), "/tmp/TW", th_str_of(rig.workspace)),
 			   &a, &error, &text);
-		good = same_result(&a, th_json_at(results, it.index), error, text);
-		if (!good)
+		if (same_result(&a, want, wanted, error, text))
+			continue;
+		why = shell_otherwise(wanted, text);
+		same = why && th_str_find(wanted, TH_STR("no new output")) < 0;
+		th_buf_clear(found);
+		if (why)
+			th_buf_printf(found, OH_DEVIATES "%s", why);
+		else
 			th_buf_printf(found, "[%zu] %s%.*s %s wanted %.*s; ", it.index,
 				      error ? "error: " : "", TH_FMT(th_str_sub(text, 0, 400)),
-				      rig.evidence.ptr,
-				      TH_FMT(th_str_sub(
-					  wanted_text(&a, th_json_at(results, it.index)), 0, 400)));
-		same &= good;
+				      rig.evidence.ptr, TH_FMT(th_str_sub(wanted, 0, 400)));
 	}
 	close_rig();
-	return same;
-}
-
-/* A text of a's and b's, cut: its ends, and that something is missing and where. */
-bool oh_cut(const struct oh_case *c, struct th_buf *found)
-{
-	int64_t len = th_json_get_int(
-	    c->input, "len", th_json_get_int(c->input, "CmdOutputObservation.content_len", 0));
-	int64_t limit = th_json_get_int(
-	    c->input, "limit",
-	    th_json_get_int(c->input, "max", th_json_get_int(c->input, "max_chars", 0)));
-	struct th_str plain = th_json_get_str(c->input, "text"), head, tail;
-	int64_t half = (limit + 1) / 2;
-	struct th_clip clip;
-	bool same, deviates;
-
-	if (!plain.ptr)
-		plain = th_json_get_str(c->input, "truncate_content");
-	th_clip_init(&clip, limit > 0 ? (size_t)limit : TH_TOOL_OUTPUT_MODEL_MAX);
-	if (plain.ptr)
-		th_clip_add(&clip, plain);
-	for (int64_t i = 0; i < len && !plain.ptr; i++)
-		th_clip_add(&clip, i < len / 2 ? TH_STR("a") : TH_STR("b"));
-	(void)th_clip_text(&clip, found);
-	th_clip_deinit(&clip);
-	if (plain.ptr) {
-		same = th_str_eq(th_buf_str(found), th_json_str(c->expected));
-		if (!same && limit > 0 && limit < 128 && (int64_t)plain.len > limit)
-			th_buf_clear(found);
-		if (!same && !found->len)
-			th_buf_add_cstr(found, OH_DEVIATES "the ends stay");
-		return same;
-	}
-	head = th_json_get_str(c->expected, "head");
-	tail = th_json_get_str(c->expected, "tail");
-	if (limit >= len) /* all of it */
-		return th_str_starts(th_buf_str(found), head) &&
-		       th_str_ends(th_buf_str(found), tail) && (int64_t)found->len == len;
-	same = th_str_starts(th_buf_str(found), head) && th_str_ends(th_buf_str(found), tail);
-	/* There a limit below some hundred leaves the sentence alone, or a part of it. */
-	deviates = !same && limit < 128 + 2 * (int64_t)TH_MAX(head.len, tail.len);
-	if (deviates && th_str_find(th_buf_str(found), TH_STR("left out")) >= 0) {
-		th_buf_clear(found);
-		th_buf_add_cstr(found, OH_DEVIATES "the ends stay");
-		return false;
-	}
-	same = same && th_str_find(th_buf_str(found), TH_STR("left out")) ==
-			   half + (ptrdiff_t)strlen("\n… ") +
-			       snprintf(NULL, 0, "%lld bytes ", (long long)(len - 2 * half));
-	/* The sentence comes on top of what is kept, as in V0. */
-	return same && (int64_t)found->len <= limit + 64 &&
-	       (th_json_get(c->expected, "marker") ||
-		th_json_get_int(c->expected, "len", 0) >= limit);
+	return same && !why;
 }
