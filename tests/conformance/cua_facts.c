@@ -53,10 +53,16 @@ static void fix_scroll(const struct cua_case *c, const struct th_json *v, struct
 {
 	double x = th_json_num(th_json_get(v, "scroll_x"), 0);
 	double y = th_json_num(th_json_get(v, "scroll_y"), 0);
+	struct th_str direction = th_json_get_str(
+	    th_json_get(th_json_at(th_json_get(c->root, "reference_output"), 0), "action_inputs"),
+	    "direction");
 	bool up = loop_is(c, "uitars") || loop_is(c, "uitars2") || loop_is(c, "uitars_reference") ||
 		  loop_is(c, "anthropic");
 	bool notches = up || loop_is(c, "glm45v") || loop_is(c, "opencua");
 
+	/* The reference says a direction: the sign is the case's own. */
+	if (th_str_is(direction, "up") || th_str_is(direction, "down"))
+		y = (y < 0) == th_str_is(direction, "up") ? -y : y;
 	/* Its encoder has another convention than its decoder: + is down and right. */
 	if (th_str_is(c->stage, "encode") && loop_is(c, "anthropic") && !c->bug) {
 		x = -x;
