@@ -482,7 +482,8 @@ struct th_display *th_display_new(const struct th_display_options *o)
 	    &d->arena, th_arena_printf(&d->arena, "%s-" TH_COMPUTER_STAYS, d->state_dir));
 	d->program = th_arena_cstr(&d->arena, th_str_of(o->program));
 	assert(d->state_dir && d->inside && d->stayed && o->program && d->program);
-	(void)!th_dir_remove(d->stayed, NULL); /* of one that was killed with its executor */
+	if (!o->goes_on) /* of one that was killed with its executor */
+		(void)!th_dir_remove(d->stayed, NULL);
 	d->release = o->outlives && o->release;
 	if (d->release)
 		th_loop_defer(d->loop, &d->step);

@@ -46,6 +46,7 @@ struct th_display_options {
 	 * the next one, which lets go of it, is then started at once and not when it is asked for.
 	 */
 	bool outlives;
+	bool goes_on; /* what one that was killed has left to stay beside state_dir is this one's */
 	bool release; /* that has happened: an executor before us died in the middle of something */
 	/* How long it may take; 0: TH_ROLE_MS, TH_DISPLAY_START_MS and so on. */
 	uint64_t role_ms, start_ms, call_ms, interrupt_ms, close_ms;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "computer/computer.h"
 #include "io/files.h"
 #include "io/sock.h"
 
@@ -82,31 +83,58 @@ static bool other_listens(struct th_executor_claim *x, struct th_buf *ret)
 	return there;
 }
 
+static bool is_ours(const char *path, mode_t type)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && (st.st_mode & S_IFMT) == type && st.st_uid == geteuid();
+}
+
+/* The folder of a killed one's computer; the next one of the session gets what stays of it. */
+static void remove_computer(struct th_buf *path, bool for_good)
+{
+	TH_CLEANUP(th_buf_deinit) struct th_buf inside = TH_BUF_INIT(TH_PATH_LEN_MAX);
+	TH_CLEANUP(th_buf_deinit) struct th_buf stayed = TH_BUF_INIT(TH_PATH_LEN_MAX);
+	struct stat st;
+
+	th_buf_printf(&inside, "%s/" TH_COMPUTER_STAYS, path->ptr);
+	th_buf_printf(&stayed, "%s-" TH_COMPUTER_STAYS, path->ptr);
+	if (inside.failed || stayed.failed)
+		return;
+	if (is_ours(path->ptr, S_IFDIR)) {
+		if (!for_good && lstat(inside.ptr, &st) == 0 && S_ISDIR(st.st_mode)) {
+			(void)!th_dir_remove(stayed.ptr, NULL);
+			(void)!rename(inside.ptr, stayed.ptr); /* else the next begins without */
+		}
+		(void)!th_dir_remove(path->ptr, NULL);
+	}
+	if (for_good && lstat(stayed.ptr, &st) == 0 && S_ISDIR(st.st_mode))
+		(void)!th_dir_remove(stayed.ptr, NULL);
+}
+
 /* What a killed one left outside its folder; the locks are ours. */
-static void remove_stale(struct th_executor_claim *x)
+static void remove_stale(struct th_executor_claim *x, bool for_good)
 {
 	TH_CLEANUP(th_buf_deinit) struct th_buf path = TH_BUF_INIT(TH_PATH_LEN_MAX);
 	char tmp[TH_PATH_LEN_MAX];
-	struct stat st;
 
 	if (th_executor_visible_tmp(x->state_dir, tmp))
 		(void)!th_dir_remove(tmp, NULL);
 	if (!announced(x, &path))
 		return;
-	if (lstat(path.ptr, &st) == 0 && S_ISSOCK(st.st_mode) && st.st_uid == geteuid())
+	if (is_ours(path.ptr, S_IFSOCK))
 		unlink(path.ptr);
 	th_buf_truncate(&path, path.len - 5);
 	th_buf_add(&path, TH_STR(".pem"));
-	if (lstat(path.ptr, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid())
+	if (is_ours(path.ptr, S_IFREG))
 		unlink(path.ptr);
 	th_buf_truncate(&path, path.len - 4);
 	th_buf_add(&path, TH_STR(".d"));
-	if (lstat(path.ptr, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid())
-		(void)!th_dir_remove(path.ptr, NULL);
+	remove_computer(&path, for_good);
 }
 
-enum th_code th_executor_claim(struct th_executor_claim *x, struct th_buf *other,
-			       struct th_err *err)
+static enum th_code claim(struct th_executor_claim *x, bool for_good, struct th_buf *other,
+			  struct th_err *err)
 {
 	for (int tries = 0; tries < 100; tries++) {
 		enum th_code code = open_state(x, err);
@@ -125,11 +153,17 @@ enum th_code th_executor_claim(struct th_executor_claim *x, struct th_buf *other
 			return code;
 		th_buf_clear(other);
 		if (still_there(x)) {
-			remove_stale(x);
+			remove_stale(x, for_good);
 			return TH_OK;
 		}
 	}
 	return th_fail(err, TH_EBUSY, "%s is removed again and again", x->state_dir);
+}
+
+enum th_code th_executor_claim(struct th_executor_claim *x, struct th_buf *other,
+			       struct th_err *err)
+{
+	return claim(x, false, other, err);
 }
 
 void th_executor_claim_started(const struct th_executor_claim *x)
@@ -155,7 +189,7 @@ enum th_code th_executor_remove(const char *state_dir, struct th_err *err)
 
 	if (access(state_dir, F_OK) < 0)
 		return TH_OK;
-	enum th_code code = th_executor_claim(&x, &other, err);
+	enum th_code code = claim(&x, true, &other, err);
 	if (code == TH_OK && other.len > 0)
 		code = th_fail(err, TH_EBUSY, "an executor runs in %s", state_dir);
 	else if (code == TH_OK)

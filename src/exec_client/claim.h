@@ -21,15 +21,15 @@ struct th_executor_claim {
 
 /*
  * TH_OK with `other` empty: both locks are held, and what a killed executor left
- * outside its folder was removed.  With a path in `other`: another executor runs
- * and listens there.  Waits for one that is about to end.
+ * outside its folder was removed, but for what stays of its computer (TH_COMPUTER_STAYS).  With a
+ * path in `other`: another executor runs and listens there.  Waits for one that is about to end.
  */
 TH_NODISCARD enum th_code th_executor_claim(struct th_executor_claim *x, struct th_buf *other,
 					    struct th_err *err);
 void th_executor_claim_started(const struct th_executor_claim *x); /* drops the start lock */
 
 /*
- * Removes what an executor that does not run any more left behind; TH_OK when
+ * Removes all that an executor that does not run any more left behind; TH_OK when
  * there is nothing.  Waits for one that is about to end.  TH_EBUSY: one runs and
  * listens.  Blocks; for a worker.
  */

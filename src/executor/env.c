@@ -334,6 +334,7 @@ enum th_code th_exec_display_make(struct th_executor_server *x, struct th_str co
 		.gid = x->env.as_owner && x->env.owner_uid ? x->env.owner_gid : 0,
 		.outlives = kind && kind->outlives,
 		.release = x->cut_off,
+		.goes_on = true,
 	};
 	x->display = th_display_new(&o);
 	th_display_on_start(x->display, on_display_start, x);

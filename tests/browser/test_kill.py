@@ -85,6 +85,36 @@ class Kill(house_browser.Browsed):
         self.assertIn("Visit 1", str(first["output"]))
         self.assertIn("Visit 2", str(third["output"]))
 
+    def left(self):
+        """What stays of a computer that died, beside its folder."""
+        return list(self.folder.rglob("*.d-profile"))
+
+    def test_the_executor_comes_back(self):
+        """So it is where the executor died with it."""
+        visits = [browser(steps=[{"action": "open", "url": self.site.url + "/visits"}, {"action": "wait", "text": "Visit"}, {"action": "read"}])]
+        self.serve(visits, [browser("open", url=self.site.url + "/slow")], visits, say("Done."))
+        process = self.start("run", "-a", self.agent("plain", "tools: [browser]\n"), "-m", "gpt-5.1", "-s", "k", "go")
+        self.wait_for(lambda: self.site.slow)
+        for pid in self.processes("exec", "--session", "k"):
+            os.kill(pid, signal.SIGKILL)
+        self.end(process)
+        self.site.go_on.set()
+        first, second, third = self.outcomes()
+        self.assertEqual([first["status"], second["status"], third["status"]], ["done", "unknown", "done"])
+        self.assertIn("Visit 1", str(first["output"]))
+        self.assertIn("Visit 2", str(third["output"]))
+
+    def test_nothing_stays_of_a_deleted_session(self):
+        """Not what a browser left to the next one, whose executor was killed before that came."""
+        self.serve([browser("snapshot")], say("Done."))
+        self.end(self.start("run", "-a", self.agent("plain", "tools: [browser]\n"), "-m", "gpt-5.1", "-s", "k", "go"))
+        os.kill(house_browser.main_of(self.folder)[0], signal.SIGKILL)
+        self.wait_for(self.left)
+        for pid in self.processes("exec", "--session", "k"):
+            os.kill(pid, signal.SIGKILL)
+        self.good("delete", "k")
+        self.assertEqual(self.left(), [])
+
     def test_a_page(self):
         """Its process dies while it is waited for: an error, and the page is loaded again."""
         self.serve([browser("snapshot")], [browser("wait", text="never", seconds=50)], [browser("click", ref=4)], say("Done."))
