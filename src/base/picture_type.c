@@ -14,3 +14,53 @@ const char *th_picture_type(struct th_str bytes)
 		return "image/webp";
 	return NULL;
 }
+
+static uint32_t u32_at(struct th_str s, size_t at)
+{
+	const unsigned char *p = (const unsigned char *)s.ptr + at;
+
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+/* CRC-32 of ISO 3309, four bits at a time. */
+static uint32_t crc32(struct th_str s)
+{
+	uint32_t table[16], crc = UINT32_MAX;
+
+	for (uint32_t i = 0; i < 16; i++) {
+		table[i] = i;
+		for (int bit = 0; bit < 4; bit++)
+			table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xedb88320u : 0);
+	}
+	for (size_t i = 0; i < s.len; i++) {
+		crc ^= (unsigned char)s.ptr[i];
+		crc = crc >> 4 ^ table[crc & 15];
+		crc = crc >> 4 ^ table[crc & 15];
+	}
+	return ~crc;
+}
+
+/* Its chunks are whole, and end with IEND. */
+static bool png_is_whole(struct th_str bytes)
+{
+	size_t at = 8;
+
+	while (bytes.len - at >= 12) {
+		size_t len = u32_at(bytes, at);
+
+		if (len > bytes.len - at - 12 ||
+		    crc32(th_str_sub(bytes, at + 4, len + 4)) != u32_at(bytes, at + 8 + len))
+			return false;
+		if (th_str_is(th_str_sub(bytes, at + 4, 4), "IEND"))
+			return true;
+		at += len + 12;
+	}
+	return false;
+}
+
+const char *th_picture_whole_type(struct th_str bytes)
+{
+	const char *type = th_picture_type(bytes);
+
+	return type && strcmp(type, "image/png") == 0 && !png_is_whole(bytes) ? NULL : type;
+}

@@ -9,5 +9,8 @@
 
 /* "image/png", by how they begin; NULL: none of the kinds that models are shown. */
 const char *th_picture_type(struct th_str bytes);
+/* Of all its bytes; NULL also for a PNG that is broken or cut off: a provider refuses the whole
+ * request for such a one, and each later one of the session. */
+const char *th_picture_whole_type(struct th_str bytes);
 
 #endif

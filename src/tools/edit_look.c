@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "base/picture_type.h"
 #include "base/text.h"
 #include "io/files.h"
 #include "tools/edit_parts.h"
@@ -215,6 +216,10 @@ enum th_code th_editing_show(struct th_editing *e, enum th_edit_what what)
 	if (code)
 		return code;
 	e->picture_type = th_editor_picture_type(e->path, th_buf_str(&e->bytes));
+	if (e->picture_type && !th_picture_whole_type(th_buf_str(&e->bytes)))
+		return th_editing_refuse(
+		    e, "%.*s is a picture that is broken or cut off, and cannot be shown.",
+		    TH_FMT(e->path));
 	if (e->picture_type)
 		return show_picture(e);
 	th_buf_clear(&e->bytes);

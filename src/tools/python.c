@@ -17,8 +17,8 @@
 #include "base/codec.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "base/picture_type.h"
 #include "tools/bash_session.h"
-#include "tools/edit_view.h"
 #include "tools/python_kernel.h"
 
 #define TH_FIELDS_python(F)                                                                     \
@@ -62,18 +62,22 @@ static void run_first(struct th_python_kernel *k);
 
 /* ---- the answer ---- */
 
-/* A picture of the report, checked again: the kernel runs the model's code. */
+/* A picture of the report, checked again: the kernel runs the model's code.  False: it cannot be
+ * shown, which is said in its place. */
 static bool put_picture(struct th_tool_job *job, struct th_jw *w, const struct th_json *json)
 {
 	struct th_buf bytes = TH_BUF_INIT(TH_TOOL_PICTURE_MAX);
 	const char *type = NULL;
 	char hex[TH_SHA256_HEX_SIZE + 1];
 
-	if (th_base64_decode(&bytes, th_json_get_str(json, "data"))) {
-		type = th_editor_picture_type(TH_STR("x.png"), th_buf_str(&bytes))
-			   ?: th_editor_picture_type(TH_STR("x.jpg"), th_buf_str(&bytes));
-	}
-	if (type) {
+	if (th_base64_decode(&bytes, th_json_get_str(json, "data")))
+		type = th_picture_whole_type(th_buf_str(&bytes));
+	if (!type) {
+		th_jw_object(w);
+		th_jw_kstr(w, "type", TH_STR("text"));
+		th_jw_kstr(w, "text", TH_STR("[a picture that is broken, and cannot be shown]"));
+		th_jw_object_end(w);
+	} else {
 		struct th_digest digest = th_sha256_of(bytes.ptr, bytes.len);
 
 		th_digest_hex(&digest, hex);
@@ -89,9 +93,9 @@ static bool put_picture(struct th_tool_job *job, struct th_jw *w, const struct t
 	return type != NULL;
 }
 
-/* The text and, behind it, the pictures; how many. */
+/* The text and, behind it, the pictures; how many are shown.  *any: there is more than the text. */
 static size_t put_parts(struct th_tool_job *job, struct th_buf *out, struct th_str text,
-			const struct th_json *report)
+			const struct th_json *report, bool *any)
 {
 	struct th_json_iter it = th_json_iter(th_json_get(report, "pictures"));
 	struct th_jw w = th_jw(out);
@@ -102,8 +106,10 @@ static size_t put_parts(struct th_tool_job *job, struct th_buf *out, struct th_s
 	th_jw_kstr(&w, "type", TH_STR("text"));
 	th_jw_kstr(&w, "text", text);
 	th_jw_object_end(&w);
-	while (count < TH_PYTHON_PICTURES_MAX && th_json_next(&it))
+	for (size_t i = 0; i < TH_PYTHON_PICTURES_MAX && th_json_next(&it); i++) {
 		count += put_picture(job, &w, it.val) ? 1 : 0;
+		*any = true;
+	}
 	th_jw_array_end(&w);
 	return count;
 }
@@ -134,6 +140,7 @@ static void answer(struct th_python_kernel *k, enum th_outcome_status status, bo
 	struct th_buf evidence = TH_BUF_INIT(512);
 	struct th_terminal *t = k->session ? th_shell_session_terminal(k->session) : NULL;
 	uint64_t size = t ? th_terminal_fresh(t) : 0, left_out = 0;
+	bool any = false;
 	size_t pictures;
 
 	if (status == TH_OUTCOME_REFUSED || status == TH_OUTCOME_NOT_STARTED)
@@ -154,9 +161,9 @@ static void answer(struct th_python_kernel *k, enum th_outcome_status status, bo
 	if (!k->first)
 		k->last = NULL;
 	free(c);
-	pictures = put_parts(job, &parts, th_buf_str(&text), report);
+	pictures = put_parts(job, &parts, th_buf_str(&text), report, &any);
 	put_evidence(&evidence, raised, pictures, size, left_out);
-	if (pictures)
+	if (any)
 		job->done(job, status, th_buf_str(&parts), th_buf_str(&evidence));
 	else
 		th_tool_text(job, status, th_buf_str(&text), th_buf_str(&evidence));

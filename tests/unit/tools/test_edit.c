@@ -6,6 +6,8 @@
 #include <dirent.h>
 #include <fcntl.h>
 
+#include "base/codec.h"
+
 static void holds(const char *name, const char *content, size_t len)
 {
 	struct th_buf back = TH_BUF_INIT(16 * TH_MIB);
@@ -242,7 +244,6 @@ static void refuses_paths(void **state)
 static void shows_lines(void **state)
 {
 	struct th_buf text = TH_BUF_INIT(TH_MIB);
-	static const char png[] = "\x89PNG\r\n\x1a\nrest";
 
 	(void)state;
 	put("f", "one\r\ntwo\nthree");
@@ -269,11 +270,33 @@ static void shows_lines(void **state)
 	tool("edit", "{\"command\":\"view\",\"path\":\"wide\"}");
 	assert_true(has(run.text.ptr, "[line 1 is longer than that; only its start is shown]"));
 	th_buf_deinit(&text);
+}
 
-	PUT("p.png", png);
+/* One that is broken would be refused by the provider, with all later requests of its session. */
+static void shows_pictures(void **state)
+{
+	struct th_buf png = TH_BUF_INIT(TH_KIB);
+
+	(void)state;
+	assert_true(th_base64_decode(
+	    &png,
+	    TH_STR("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWj"
+		   "R9awAAAABJRU5ErkJggg==")));
+	assert_int_equal(th_file_write(in_workspace("p.png"), th_buf_str(&png), 0644, NULL), 0);
 	assert_true(has(tool("edit", "{\"command\":\"view\",\"path\":\"p.png\"}"),
 			"{\"type\":\"image\",\"media_type\":\"image/png\",\"blob\":\""));
-	assert_string_equal(run.picture, "image/png 12");
+	assert_string_equal(run.picture, "image/png 70");
+	for (size_t cut = png.len - 1; cut >= 8; cut -= cut > 20 ? 11 : 1) {
+		run.picture[0] = '\0';
+		th_buf_truncate(&png, cut);
+		assert_int_equal(th_file_write(in_workspace("p.png"), th_buf_str(&png), 0644, NULL),
+				 0);
+		assert_true(has(tool("edit", "{\"command\":\"view\",\"path\":\"p.png\"}"),
+				"broken or cut off"));
+		assert_int_equal(run.status, TH_OUTCOME_REFUSED);
+		assert_string_equal(run.picture, "");
+	}
+	th_buf_deinit(&png);
 	PUT("q.png", "no picture\n");
 	assert_true(
 	    has(tool("edit", "{\"command\":\"view\",\"path\":\"q.png\"}"), "1\tno picture"));
@@ -523,6 +546,7 @@ int main(void)
 		TEST(refuses_paths),
 		TEST(a_failed_edit_is_not_said),
 		TEST(shows_lines),
+		TEST(shows_pictures),
 		TEST(says_what_others_changed),
 		TEST(takes_edits_back),
 		TEST(undo_has_its_room),
