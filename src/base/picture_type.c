@@ -58,9 +58,38 @@ static bool png_is_whole(struct th_str bytes)
 	return false;
 }
 
+/* The longer side of a JPEG, as its frame's header says; 0: it says none. */
+static uint32_t jpeg_side(struct th_str bytes)
+{
+	const unsigned char *b = (const unsigned char *)bytes.ptr;
+	size_t at = 2, len;
+
+	for (; bytes.len - at >= 9 && b[at] == 0xff; at += 2 + len) {
+		unsigned marker = b[at + 1];
+
+		len = (size_t)(b[at + 2] << 8 | b[at + 3]);
+		/* The frames, but not the tables that stand among them. */
+		if (marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 &&
+		    marker != 0xcc)
+			return TH_MAX((uint32_t)(b[at + 5] << 8 | b[at + 6]),
+				      (uint32_t)(b[at + 7] << 8 | b[at + 8]));
+		if (marker == 0xda || len < 2 || len > bytes.len - at - 2)
+			return 0;
+	}
+	return 0;
+}
+
 const char *th_picture_whole_type(struct th_str bytes)
 {
 	const char *type = th_picture_type(bytes);
+	uint32_t side = 0;
 
-	return type && strcmp(type, "image/png") == 0 && !png_is_whole(bytes) ? NULL : type;
+	if (type && strcmp(type, "image/png") == 0) {
+		if (!png_is_whole(bytes) || bytes.len < 24)
+			return NULL;
+		side = TH_MAX(u32_at(bytes, 16), u32_at(bytes, 20));
+	} else if (type && strcmp(type, "image/jpeg") == 0) {
+		side = jpeg_side(bytes);
+	}
+	return side <= TH_PICTURE_SIDE_MAX ? type : NULL;
 }

@@ -9,8 +9,9 @@
 
 /* "image/png", by how they begin; NULL: none of the kinds that models are shown. */
 const char *th_picture_type(struct th_str bytes);
-/* Of all its bytes; NULL also for a PNG that is broken or cut off: a provider refuses the whole
- * request for such a one, and each later one of the session. */
+/* Of all its bytes; NULL also for what a provider refuses, with the whole request and each later
+ * one of the session: a PNG that is broken or cut off, a PNG or JPEG with a longer side. */
 const char *th_picture_whole_type(struct th_str bytes);
+#define TH_PICTURE_SIDE_MAX 8000
 
 #endif

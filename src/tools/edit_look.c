@@ -218,8 +218,10 @@ enum th_code th_editing_show(struct th_editing *e, enum th_edit_what what)
 	e->picture_type = th_editor_picture_type(e->path, th_buf_str(&e->bytes));
 	if (e->picture_type && !th_picture_whole_type(th_buf_str(&e->bytes)))
 		return th_editing_refuse(
-		    e, "%.*s is a picture that is broken or cut off, and cannot be shown.",
-		    TH_FMT(e->path));
+		    e,
+		    "%.*s is a picture that is broken, cut off, or has more than %d pixels a "
+		    "side, and cannot be shown; a command can make a smaller one of it.",
+		    TH_FMT(e->path), TH_PICTURE_SIDE_MAX);
 	if (e->picture_type)
 		return show_picture(e);
 	th_buf_clear(&e->bytes);

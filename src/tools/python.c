@@ -75,7 +75,8 @@ static bool put_picture(struct th_tool_job *job, struct th_jw *w, const struct t
 	if (!type) {
 		th_jw_object(w);
 		th_jw_kstr(w, "type", TH_STR("text"));
-		th_jw_kstr(w, "text", TH_STR("[a picture that is broken, and cannot be shown]"));
+		th_jw_kstr(w, "text",
+			   TH_STR("[a picture that is broken or too large, and cannot be shown]"));
 		th_jw_object_end(w);
 	} else {
 		struct th_digest digest = th_sha256_of(bytes.ptr, bytes.len);

@@ -275,9 +275,31 @@ static void shows_lines(void **state)
 /* One that is broken would be refused by the provider, with all later requests of its session. */
 static void shows_pictures(void **state)
 {
+	/* 8000 by 1, 8001 by 1, 1 by 8001, and a JPEG's head. */
+	static const char *const sides[] = {
+		"iVBORw0KGgoAAAANSUhEUgAAH0AAAAABAQAAAAB7GKW3AAAAEUlEQVR42mNgGAWjYBQMewAAA+kA"
+		"AQgrTBsAAAAASUVORK5CYII=",
+		"iVBORw0KGgoAAAANSUhEUgAAH0EAAAABAQAAAACU2s6JAAAAEUlEQVR42mNgGAWjYBQMfwAAA+oA"
+		"Af4i1lEAAAAASUVORK5CYII=",
+		"iVBORw0KGgoAAAANSUhEUgAAAAEAAB9BAQAAAACpoB9vAAAAJklEQVR42u3BAQ0AAADCoPdP7ewB"
+		"FAAAAAAAAAAAAAAAAAAAANwAPoIAAWUOw+YAAAAASUVORK5CYII=",
+	};
+	static const char jpeg[] =
+	    "\xff\xd8\xff\xe0\0\4ab\xff\xc0\0\13\10\0\2\x1f\x41\1\1\x11\0\xff\xda\0\2";
 	struct th_buf png = TH_BUF_INIT(TH_KIB);
 
 	(void)state;
+	for (size_t i = 0; i < TH_COUNT(sides); i++) {
+		th_buf_clear(&png);
+		assert_true(th_base64_decode(&png, th_str_of(sides[i])));
+		assert_int_equal(th_file_write(in_workspace("p.png"), th_buf_str(&png), 0644, NULL),
+				 0);
+		tool("edit", "{\"command\":\"view\",\"path\":\"p.png\"}");
+		assert_int_equal(has(run.text.ptr, "more than 8000 pixels a side"), i > 0);
+	}
+	PUT("j.jpg", jpeg);
+	assert_true(has(tool("edit", "{\"command\":\"view\",\"path\":\"j.jpg\"}"), "8000 pixels"));
+	th_buf_clear(&png);
 	assert_true(th_base64_decode(
 	    &png,
 	    TH_STR("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWj"
@@ -292,7 +314,7 @@ static void shows_pictures(void **state)
 		assert_int_equal(th_file_write(in_workspace("p.png"), th_buf_str(&png), 0644, NULL),
 				 0);
 		assert_true(has(tool("edit", "{\"command\":\"view\",\"path\":\"p.png\"}"),
-				"broken or cut off"));
+				"broken, cut off"));
 		assert_int_equal(run.status, TH_OUTCOME_REFUSED);
 		assert_string_equal(run.picture, "");
 	}

@@ -95,10 +95,10 @@ static void shows_pictures(void **state)
 	assert_true(has(cell("for i in range(9): display(P(png))"),
 			"[picture 7]\\n[a picture is not shown: at most 7 of a cell are]"));
 	assert_true(has(run.evidence.ptr, "\"pictures\":7"));
-	assert_true(
-	    has(cell("for p in (png[:-20], png, b'none'): display(P(p))"),
-		"[picture 3]\"},{\"type\":\"text\",\"text\":\"[a picture that is broken, and "
-		"cannot be shown]\"},{\"type\":\"image\""));
+	assert_true(has(cell("for p in (png[:-20], png, b'none'): display(P(p))"),
+			"[picture 3]\"},{\"type\":\"text\",\"text\":\"[a picture that is broken or "
+			"too large, and "
+			"cannot be shown]\"},{\"type\":\"image\""));
 	assert_true(has(run.evidence.ptr, "\"pictures\":1"));
 	assert_true(has(cell("display(P(png + bytes(5 << 20)))"), "is not shown: at most 5242880"));
 	/* A table is its text. */
