@@ -393,6 +393,7 @@ enum th_code th_fetch_start(struct th_fetcher *f, const struct th_fetch_request 
 	}
 	SET(CURLOPT_PIPEWAIT, f->http2 && th_str_istarts(r->url, TH_STR("https:")) ? 1L : 0L);
 	SET(CURLOPT_UNIX_SOCKET_PATH, r->unix_path);
+	SET(CURLOPT_ACCEPT_ENCODING, r->compressed ? "" : NULL); /* "": all that it can undo */
 	SET(CURLOPT_FRESH_CONNECT, x->fresh ? 1L : 0L);
 	SET(CURLOPT_CONNECTTIMEOUT_MS,
 	    (long)TH_MIN(r->connect_ms ? r->connect_ms : INT32_MAX, (uint64_t)INT32_MAX));

@@ -106,6 +106,9 @@ struct th_fetch_request {
 	 * connection only when that was in use a moment ago, for one that rested longer may be
 	 * closed just now; without a body it has a connection of its own. */
 	bool once;
+	/* The answer may come compressed, as the library can undo it: on_data gets what it was, and
+	 * body_max counts that. */
+	bool compressed;
 	const char *unix_path; /* connect to this socket instead of the URL's host; NULL: no */
 
 	/* Milliseconds; 0: none. */

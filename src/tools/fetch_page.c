@@ -143,6 +143,7 @@ static void request(struct page *p)
 		.url = th_buf_str(&p->url),
 		.headers = headers,
 		.header_count = TH_COUNT(headers),
+		.compressed = true,
 		.body_max = 2 * TH_FETCHED_BODY_MAX, /* more is not read: on_data */
 		.on_head = on_head,
 		.on_header = on_header,

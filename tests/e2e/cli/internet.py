@@ -4,6 +4,7 @@ servers, the metadata address and other hosts are made of loopback.  No packet l
 
 import atexit
 import ctypes
+import gzip
 import http.server
 import os
 import pathlib
@@ -100,6 +101,7 @@ class Server:
     def __init__(self, port=80, tls=False):
         asked = self.asked = []
         pages = self.pages = {}  # path -> (content type, bytes)
+        zipped = self.zipped = set()  # those that are sent compressed
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -121,9 +123,13 @@ class Server:
                 if self.path.startswith("/echo"):
                     text = "".join("%s: %s\n" % h for h in self.headers.items()).encode()
                 kind, text = pages.get(self.path, (None, text))
+                if self.path in zipped:
+                    text = gzip.compress(text)
                 self.send_response(302 if self.path.startswith("/to/") else 404 if kind == "none" else 200)
                 if kind:
                     self.send_header("Content-Type", "text/plain" if kind == "none" else kind)
+                if self.path in zipped:
+                    self.send_header("Content-Encoding", "gzip")
                 if self.path.startswith("/to/"):
                     self.send_header("Location", "http://" + self.path[4:])
                 self.send_header("Content-Length", str(len(text)))

@@ -120,6 +120,16 @@ class Fetch(house.House):
         self.assertNotIn("the ends", more)
         self.assertIn("[the page goes on; only its first 8388608 bytes are here]", more)
 
+    def test_compressed(self):
+        """Compressed pages are read, and one that unpacks to 50 MB is no more than any other long one."""
+        self.internet.pages["/zip"] = ("text/html", b"<p>zipped")
+        self.internet.pages["/bomb"] = ("text/plain", b"a" * 50_000_000)
+        self.internet.zipped |= {"/zip", "/bomb"}
+        zipped, bomb = [o["output"] for o in self.outcomes(fetch("http://good.example/zip"), fetch("http://good.example/bomb"))]
+        self.assertTrue(zipped.endswith("\n\nzipped"), zipped)
+        self.assertIn("[the page goes on; only its first", bomb)
+        self.assertIn("gzip", self.internet.asked[0]["headers"]["Accept-Encoding"])
+
     def test_quarantine_call(self):
         """Of the call the reader is told 4 KiB."""
         self.agent.write_text(QUARANTINED)
