@@ -315,13 +315,18 @@ static const struct th_field agent_fields[] = {
 	  "servers of tools (MCP), each started when it is first needed", &th_agent_mcp_table, NULL,
 	  false, 0 },
 	{ "approve", AT(approve), TH_FIELD_strs, 0,
-	  "tools whose calls a person must approve; all: every tool", NULL, NULL, false, 0 },
+	  "tools whose calls a person must approve, by any of their names; all: every tool", NULL,
+	  NULL, false, 0 },
 	{ "quarantine", AT(quarantine), TH_FIELD_strs, 0,
 	  "patterns of tools whose results the model never sees: a request of its own, without "
 	  "tools, reads them, and its short answer takes their place",
 	  NULL, NULL, false, 0 },
 	{ "quarantine_model", AT(quarantine_model), TH_FIELD_str, TH_NONEMPTY,
 	  "the model that reads these; default: the agent's own", NULL, NULL, false, 0 },
+	{ "guards_alike", AT(guards_alike), TH_FIELD_bool, 0,
+	  "set when a session begins: what guardrails and hooks say of a tool holds for tools that "
+	  "do the same, see TOOLS.md; absent in older logs",
+	  NULL, NULL, false, 0 },
 	{ "approve_seconds", AT(approve_seconds), TH_FIELD_int, TH_POSITIVE,
 	  "how long a call waits for a decision before it is refused, also while the session is "
 	  "closed; default: no limit",

@@ -278,6 +278,7 @@ struct th_agent {
 	struct th_str history_mapper;   /* the code that does so in its own form; empty: none */
 	struct th_strs history_markers; /* of the first agent: the lines around that text */
 	struct th_objects guardrails;   /* struct th_agent_guardrail */
+	bool guards_alike; /* of the first agent, set when a session begins: th_guardrail.alike */
 	struct th_agent_instead *instead;
 	struct th_str output_withheld; /* what stands for results that an output guardrail
 					  refused; empty: TH_OUTPUT_WITHHELD */

@@ -4,6 +4,7 @@
 #include "base/field.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "rules/tool_names.h"
 
 #define X(id, name, pascal) name,
 static const char *const names[] = { TH_HOOK_EVENTS(X) NULL };
@@ -253,32 +254,19 @@ enum th_code th_hooks_read(enum th_hook_event event, const struct th_json *v, st
 
 /* ---- tools ---- */
 
-/* Names of one tool: what a hook was written for may be offered by another name. */
-static const char *const same[][5] = {
-	{ "bash", "terminal", "execute_bash", NULL },
-	{ "edit", "file_editor", "str_replace_editor", "str_replace_based_edit_tool", NULL },
-	{ "task_list", "task_tracker", NULL },
-	{ "search", "grep", NULL },
-	{ "python", "execute_ipython_cell", NULL },
-};
-
 static bool matches_name(const struct th_hook_program *h, struct th_str tool)
 {
 	return h->pattern ? th_regex_matches(h->pattern, tool) : th_str_eq(h->matcher, tool);
 }
 
-bool th_hook_matches(const struct th_hook_program *h, struct th_str tool)
+bool th_hook_matches(const struct th_hook_program *h, struct th_str tool, bool alike)
 {
-	if (!h->matcher.len || matches_name(h, tool))
-		return true;
-	for (size_t i = 0; i < TH_COUNT(same); i++) {
-		if (th_names_find(same[i], tool) < 0)
-			continue;
-		for (size_t k = 0; same[i][k]; k++)
-			if (matches_name(h, th_str_of(same[i][k])))
-				return true;
-	}
-	return false;
+	const struct th_tool_called called = th_tool_called(tool, TH_TOOL_ANY);
+	bool ret = !h->matcher.len;
+
+	for (size_t i = 0; !ret && i < (alike ? called.count : called.same); i++)
+		ret = matches_name(h, called.names[i]);
+	return ret;
 }
 
 /* ---- what goes in and comes out ---- */

@@ -66,8 +66,9 @@ TH_NODISCARD enum th_code th_hooks_file_read(const struct th_json *file,
 					     const struct th_json *ret[static TH_HOOK_EVENT_COUNT],
 					     struct th_err *err);
 
-/* By any of the names that a tool goes by, here and in OpenHands. */
-bool th_hook_matches(const struct th_hook_program *h, struct th_str tool);
+/* By any of the names that a tool goes by, here and in OpenHands; `alike`: or by those of tools
+ * that do the same (rules/tool_names.h). */
+bool th_hook_matches(const struct th_hook_program *h, struct th_str tool, bool alike);
 
 /* What a program is told; raw members are JSON, empty: null. */
 struct th_hook_input {

@@ -2,6 +2,7 @@
 #include "agents/team.h"
 
 #include "agents/team_internal.h"
+#include "rules/tool_names.h"
 
 static struct th_member plain_member = { .output_retries = TH_OUTPUT_RETRIES_DEFAULT,
 					 .reset_tool_choice = true };
@@ -90,6 +91,21 @@ const struct th_delegate *th_member_delegate(const struct th_member *m, struct t
 	return NULL;
 }
 
+static bool looks_at(const struct th_guardrail *g, struct th_str tool)
+{
+	struct th_tool_called called;
+	bool ret = g->tools.count == 0 || th_strs_has(&g->tools, tool);
+
+	if (g->program)
+		return th_hook_matches(g->program, tool, g->alike);
+	if (ret || !g->alike)
+		return ret;
+	called = th_tool_called(tool, TH_TOOL_ANY);
+	for (size_t i = 0; !ret && i < called.count; i++)
+		ret = th_strs_has(&g->tools, called.names[i]);
+	return ret;
+}
+
 uint32_t th_member_tool_guards(const struct th_member *m, enum th_guard_stage stage,
 			       struct th_str tool)
 {
@@ -99,14 +115,9 @@ uint32_t th_member_tool_guards(const struct th_member *m, enum th_guard_stage st
 	for (size_t i = 0; reads && i < m->delegate_count; i++)
 		if (m->delegates[i].background)
 			mask |= th_member_tool_guards(m, stage, m->delegates[i].tool);
-	for (size_t i = 0; i < m->guard_count; i++) {
-		const struct th_guardrail *g = &m->guards[i];
-		bool named = g->program ? th_hook_matches(g->program, tool) : g->tools.count == 0;
-
-		named |= th_strs_has(&g->tools, tool);
-		if (g->stage == stage && named)
+	for (size_t i = 0; i < m->guard_count; i++)
+		if (m->guards[i].stage == stage && looks_at(&m->guards[i], tool))
 			mask |= UINT32_C(1) << i;
-	}
 	return mask;
 }
 

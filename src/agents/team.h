@@ -50,7 +50,8 @@ struct th_guardrail {
 	/* A hook: asked of this program, and not of the agent's code.  Those of the first agent are
 	 * asked about every agent of the team. */
 	const struct th_hook_program *program;
-	bool once; /* before the session's first request alone */
+	bool once;  /* before the session's first request alone */
+	bool alike; /* what it says of a tool holds for those that do the same, too */
 };
 
 enum th_tool_use { TH_USE_AGAIN, TH_USE_FIRST, TH_USE_NAMES, TH_USE_CODE };

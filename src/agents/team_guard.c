@@ -78,6 +78,7 @@ static enum th_code add_programs(struct th_team_resolver *r, struct th_member *m
 			.blocking = stage == TH_GUARD_INPUT,
 			.program = h,
 			.once = h->event == TH_HOOK_ON_SESSION_START,
+			.alike = r->alike,
 		};
 	}
 	return TH_OK;
@@ -156,6 +157,7 @@ enum th_code th_team_resolve_guards(struct th_team_resolver *r, struct th_member
 
 		g->stage = (enum th_guard_stage)from[i].stage;
 		g->blocking = from[i].blocking && g->stage == TH_GUARD_INPUT;
+		g->alike = r->alike;
 		if (!th_team_keep(r, from[i].name, &g->name))
 			return th_team_full(r);
 		code = th_team_resolve_strs(r, &from[i].tools, &g->tools);

@@ -13,6 +13,7 @@ struct th_team_resolver {
 	struct th_team *team;
 	struct th_arena *a; /* what stays */
 	struct th_err *err;
+	bool alike; /* the definition's guards_alike */
 };
 
 static inline enum th_code th_team_full(struct th_team_resolver *r)

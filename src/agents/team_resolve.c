@@ -395,7 +395,12 @@ enum th_code th_team_resolve(const struct th_json *definition, struct th_arena *
 {
 	const struct th_json *agents = th_json_get(definition, "agents");
 	struct th_team *team;
-	struct th_team_resolver r = { definition, NULL, a, err };
+	struct th_team_resolver r = {
+		.definition = definition,
+		.a = a,
+		.err = err,
+		.alike = th_json_bool(th_json_get(definition, "guards_alike"), false),
+	};
 	enum th_code code = th_provider_state_check(definition, err);
 
 	*ret = &th_team_plain;

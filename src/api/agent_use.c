@@ -8,23 +8,15 @@
 
 #include "api/api.h"
 #include "base/text.h"
-#include "computers/computers.h"
-#include "tools/tool.h"
+#include "config/policy_names.h"
 
 /* Of a file that names none: those of the configuration, else ours and what its computer brings. */
 static struct th_strs default_tools(const struct thole_agent *a, const struct th_config *config,
 				    struct th_str ours[static TH_AGENT_TOOLS_MAX])
 {
-	const struct th_computer_kind *kind =
-	    a->def.computer ? th_computer_find(a->def.computer->kind) : NULL;
-	struct th_strs list = { ours, 0 };
-
 	if (config && config->tools.count)
 		return config->tools;
-	list.count = th_tools_default(ours);
-	if (kind && kind->tool && list.count < TH_AGENT_TOOLS_MAX)
-		ours[list.count++] = th_str_of(kind->tool);
-	return list;
+	return (struct th_strs){ ours, th_config_default_tools(&a->def, ours) };
 }
 
 /* What the definition names, the defaults where it is a file that names none, and the functions. */
@@ -167,5 +159,20 @@ int th_api_agent_use(struct thole_agent *a, const struct th_config *config, stru
 		atomic_store(&a->in_use, !code);
 	}
 	pthread_mutex_unlock(&a->lock);
+	return code;
+}
+
+int th_api_agent_policies(const struct thole_agent *a, struct thole_error *err)
+{
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
+	const struct th_policy_scope scope = { .tools = &a->def.tools };
+	struct th_err why;
+	int code = TH_OK;
+
+	if (th_policy_names_check(&scope, &a->def, &path, &why))
+		return th_api_fail(err, TH_EUSAGE, "agent \"%.*s\": %s %s",
+				   TH_FMT(th_utf8_cut(a->def.name, 80)), path.ptr, why.msg);
+	for (size_t i = 0; i < a->member_count && !code; i++)
+		code = th_api_agent_policies(a->members[i], err);
 	return code;
 }

@@ -321,6 +321,8 @@ bool th_api_good_name(const char *name); /* of a tool */
  * agent file without tools has. */
 int th_api_agent_use(struct thole_agent *a, const struct th_config *config,
 		     struct thole_error *err);
+/* Of one that is complete: its policies and those of its team name tools that are there. */
+int th_api_agent_policies(const struct thole_agent *a, struct thole_error *err);
 
 /* ---- team.c ---- */
 

@@ -335,6 +335,8 @@ int thole_session_new_with(struct thole_runtime *rt, struct thole_agent *agent,
 	}
 	if (!code)
 		code = th_api_agent_use(agent, rt->config, err);
+	if (!code)
+		code = th_api_agent_policies(agent, err);
 	if (!code && b.id)
 		code = th_api_check_removed(rt, b.id, err);
 	if (!code && b.id && is_open(rt, b.id)) /* the store may not know it yet */

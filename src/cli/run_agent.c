@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "cli/run_agent.h"
 #include "computer/computer.h"
-#include "computers/computers.h"
 #include "config/computer.h"
+#include "config/policy_names.h"
 #include "config/script.h"
 #include "io/files.h"
 #include "tools/tool.h"
@@ -39,24 +39,47 @@ static enum th_code split_list(struct th_str text, struct th_arena *a, struct th
 	return TH_OK;
 }
 
-/* Names that a list may hold; `more` and `computer` are words of their own. */
-static enum th_code check_names(const char *option, const struct th_strs *list, const char *more,
-				const char *computer, struct th_err *err)
+static enum th_code check_tools(const struct th_strs *list, struct th_err *err)
 {
-	const char *names[TH_AGENT_TOOLS_MAX + 3] = { more, computer }, *near;
-	size_t count = computer ? 2 : 1;
+	const char *names[TH_AGENT_TOOLS_MAX + 2] = { "none" }, *near;
 
-	for (size_t i = 0; th_tools[i] && count < TH_AGENT_TOOLS_MAX; i++)
-		names[count++] = th_tools[i]->name;
+	(void)th_tool_names(names + 1);
 	for (size_t i = 0; i < list->count; i++) {
 		if (th_names_find(names, list->list[i]) >= 0)
 			continue;
 		near = th_names_nearest(names, list->list[i]);
-		return th_fail(err, TH_EUSAGE, "--%s: there is no tool \"%.*s\"%s%s", option,
+		return th_fail(err, TH_EUSAGE, "--tools: there is no tool \"%.*s\"%s%s",
 			       TH_FMT(th_utf8_cut(list->list[i], TH_NAME_NEAR_MAX)),
 			       near ? "; did you mean " : "", near ?: "");
 	}
 	return TH_OK;
+}
+
+/* All that gives the agent tools is known.  With --tools a file's policies may be about tools that
+ * it has only without: what the file says was looked at when it was read. */
+static enum th_code check_policies(const struct run_options *o, const struct th_agent *agent,
+				   struct th_err *err)
+{
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
+	struct th_str defaults[TH_AGENT_TOOLS_MAX];
+	struct th_strs tools = agent->tools;
+	const struct th_policy_scope scope = { .tools = &tools };
+	struct th_agent checked = *agent;
+	struct th_err why;
+
+	if (!tools.count)
+		tools = (struct th_strs){ defaults, th_config_default_tools(agent, defaults) };
+	if (o->tools.ptr && o->agent.ptr) {
+		checked.rules = checked.guardrails = (struct th_objects){ 0 };
+		checked.quarantine = (struct th_strs){ 0 };
+		if (!o->approve.ptr)
+			checked.approve = (struct th_strs){ 0 };
+	}
+	if (!th_policy_names_check(&scope, &checked, &path, &why))
+		return TH_OK;
+	if (o->approve.ptr && th_str_starts(th_buf_str(&path), TH_STR("approve[")))
+		return th_fail(err, TH_EUSAGE, "--%s %s", path.ptr, why.msg);
+	return th_fail(err, TH_EUSAGE, "%.*s: %s %s", TH_FMT(o->agent), path.ptr, why.msg);
 }
 
 static enum th_code set_computer(struct th_str text, struct th_arena *a, struct th_agent *agent,
@@ -172,34 +195,6 @@ static enum th_code set_models(struct th_str text, struct th_arena *a, struct th
 	return TH_OK;
 }
 
-/* A name that none of its tools has is a slip, and what was meant would run unasked. */
-static enum th_code check_approve(const struct th_agent *agent, struct th_err *err)
-{
-	struct th_buf text TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(16 * TH_KIB);
-	struct th_str ours[TH_AGENT_TOOLS_MAX];
-	const struct th_computer_kind *kind =
-	    agent->computer ? th_computer_find(agent->computer->kind) : NULL;
-	struct th_strs tools = agent->tools;
-
-	if (!tools.count) {
-		tools = (struct th_strs){ ours, th_tools_default(ours) };
-		if (kind && kind->tool && tools.count < TH_AGENT_TOOLS_MAX)
-			ours[tools.count++] = th_str_of(kind->tool);
-	}
-	for (size_t i = 0; i < tools.count; i++)
-		th_buf_printf(&text, "%s%.*s", i ? ", " : "", TH_FMT(tools.list[i]));
-	for (size_t i = 0; i < agent->approve.count; i++) {
-		struct th_str name = agent->approve.list[i];
-
-		if (!th_str_is(name, "all") && !th_str_is(name, "computer") &&
-		    !th_strs_has(&tools, name))
-			return th_fail(err, TH_EUSAGE,
-				       "--approve: the agent has no tool \"%.*s\"; it has %.*s",
-				       TH_FMT(name), TH_FMT(th_buf_str(&text)));
-	}
-	return TH_OK;
-}
-
 static enum th_code set_lists(const struct run_options *o, struct th_arena *a,
 			      struct th_agent *agent, struct th_err *err)
 {
@@ -208,16 +203,11 @@ static enum th_code set_lists(const struct run_options *o, struct th_arena *a,
 	if (o->tools.ptr) {
 		code = th_prefix(err, split_list(o->tools, a, &agent->tools, err), "--tools");
 		if (code == TH_OK)
-			code = check_names("tools", &agent->tools, "none", NULL, err);
+			code = check_tools(&agent->tools, err);
 	}
-	if (code == TH_OK && o->approve.ptr) {
+	if (code == TH_OK && o->approve.ptr)
 		code = th_prefix(err, split_list(o->approve, a, &agent->approve, err), "--approve");
-		if (code == TH_OK)
-			code = check_names("approve", &agent->approve, "all", "computer", err);
-		if (code == TH_OK)
-			code = check_approve(agent, err);
-	}
-	return code;
+	return code ?: check_policies(o, agent, err);
 }
 
 enum th_code th_run_agent(const struct run_options *o, const struct th_config *config,

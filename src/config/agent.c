@@ -160,7 +160,7 @@ enum th_code th_agent_parse(struct th_str yaml, struct th_str name, struct th_ar
 {
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
 	struct th_tools_places places;
-	struct th_agent_checker c = { yaml, name, &places, err };
+	struct th_agent_checker c = { yaml, name, &places, err, TH_STR("") };
 	struct th_agent agent;
 	enum th_code code = th_config_read_yaml(yaml, name, &doc, err);
 

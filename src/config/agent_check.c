@@ -9,6 +9,7 @@
 #include "base/label.h"
 #include "base/text.h"
 #include "config/computer.h"
+#include "config/policy_names.h"
 #include "config/read.h"
 #include "config/script.h"
 #include "config/yaml.h"
@@ -30,26 +31,22 @@ enum th_code th_agent_check_fail(const struct th_agent_checker *c, struct th_str
 	return TH_EUSAGE;
 }
 
-/* One list of names against what is known; `more`, `computer`: words that are no tools. */
-static enum th_code check_tools(const struct th_agent_checker *c, const struct th_agent *agent,
-				const char *field, const struct th_strs *list, const char *more,
-				const char *computer)
+static enum th_code check_tools(const struct th_agent_checker *c, const struct th_agent *agent)
 {
-	const char *names[TH_AGENT_TOOLS_MAX + 4] = { more, computer };
-	size_t count = computer ? 2 : 1;
+	const char *names[TH_AGENT_TOOLS_MAX + 2] = { "none" };
+	const struct th_strs *list = &agent->tools;
 
-	count += th_tool_names(names + count);
+	(void)th_tool_names(names + 1);
 	for (size_t i = 0; i < list->count; i++) {
 		struct th_str shown = th_utf8_cut(list->list[i], TH_NAME_NEAR_MAX);
 		struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
 		const char *near;
 
 		if (th_names_find(names, list->list[i]) >= 0 ||
-		    th_agent_command_find(&agent->commands, list->list[i]) ||
-		    (computer && th_agent_mcp_may_have(&agent->mcp_servers, list->list[i])))
+		    th_agent_command_find(&agent->commands, list->list[i]))
 			continue;
 		near = th_names_nearest(names, list->list[i]);
-		th_buf_printf(&path, "%s[%zu]", field, i);
+		th_buf_printf(&path, "tools[%zu]", i);
 		return th_agent_check_fail(
 		    c, th_buf_str(&path), "is \"%.*s\", which is not a tool%s%s%s", TH_FMT(shown),
 		    near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
@@ -57,44 +54,24 @@ static enum th_code check_tools(const struct th_agent_checker *c, const struct t
 	return TH_OK;
 }
 
-/* A rule or a guardrail about a tool that is not there would hold nothing back, and not say so. One
- * of the program's functions may come later: only a name that looks like a known one is a slip. */
-static enum th_code check_slip(const struct th_agent_checker *c, const struct th_agent *agent,
-			       struct th_str tool, const char *path)
+/* A first agent that names no tools gets them from the configuration, or from who runs it. */
+static enum th_code check_policies(const struct th_agent_checker *c, const struct th_agent *agent)
 {
-	const char *names[TH_AGENT_TOOLS_MAX + 4] = { "computer" }, *near;
-	size_t count = 1;
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+	struct th_str defaults[TH_AGENT_TOOLS_MAX];
+	struct th_strs tools = agent->tools;
+	struct th_policy_scope scope = { .tools = &tools, .functions_later = true };
+	struct th_err why;
 
-	count += th_tool_names(names + count);
-	if (th_str_find_char(tool, '*') >= 0 || th_str_find_char(tool, '?') >= 0 || !tool.len ||
-	    th_names_find(names, tool) >= 0 || th_agent_command_find(&agent->commands, tool) ||
-	    th_agent_mcp_may_have(&agent->mcp_servers, tool))
-		return TH_OK;
-	near = th_names_nearest(names, tool);
-	if (!near)
-		return TH_OK;
-	return th_agent_check_fail(c, th_str_of(path),
-				   "is \"%.*s\", which is not a tool; did you mean \"%s\"?",
-				   TH_FMT(th_utf8_cut(tool, TH_NAME_NEAR_MAX)), near);
-}
-
-static enum th_code check_slips(const struct th_agent_checker *c, const struct th_agent *agent)
-{
-	const struct th_agent_guardrail *guards = agent->guardrails.list;
-	const struct th_agent_rule *rules = agent->rules.list;
-	enum th_code code = TH_OK;
-	char path[64];
-
-	for (size_t i = 0; i < agent->guardrails.count; i++)
-		for (size_t k = 0; code == TH_OK && k < guards[i].tools.count; k++) {
-			snprintf(path, sizeof(path), "guardrails[%zu].tools[%zu]", i, k);
-			code = check_slip(c, agent, guards[i].tools.list[k], path);
-		}
-	for (size_t i = 0; code == TH_OK && i < agent->rules.count; i++) {
-		snprintf(path, sizeof(path), "rules[%zu].tool", i);
-		code = check_slip(c, agent, rules[i].tool, path);
-	}
-	return code;
+	if (c->member.len)
+		th_buf_printf(&path, "agents.%.*s.", TH_FMT(c->member));
+	if (!tools.count && c->member.len)
+		tools = (struct th_strs){ defaults, th_config_default_tools(agent, defaults) };
+	if (!tools.count)
+		scope.tools = NULL;
+	return th_policy_names_check(&scope, agent, &path, &why)
+		   ? th_agent_check_fail(c, th_buf_str(&path), "%s", why.msg)
+		   : TH_OK;
 }
 
 /* What a check of core/ says of the field at `path`. */
@@ -362,12 +339,6 @@ static enum th_code check_confirm(const struct th_agent_checker *c, const struct
 	return th_agent_check_fail(c, th_str_of(path), "%s", fault);
 }
 
-static enum th_code check_names(const struct th_agent_checker *c, const struct th_agent *a)
-{
-	return check_tools(c, a, "tools", &a->tools, "none", NULL)
-		   ?: check_tools(c, a, "approve", &a->approve, "all", "computer");
-}
-
 typedef enum th_code check_fn(const struct th_agent_checker *c, const struct th_agent *a);
 
 enum th_code th_agent_check(const struct th_agent_checker *c, const struct th_agent *a)
@@ -375,7 +346,7 @@ enum th_code th_agent_check(const struct th_agent_checker *c, const struct th_ag
 	static check_fn *const checks[] = {
 		check_computer, check_confirm,   check_fallback, check_labels,   check_settings,
 		check_numbers,  check_hosted,    check_native,   check_commands, check_servers,
-		check_names,    check_rules,     check_pure,     check_slips,    check_environment,
+		check_tools,    check_rules,     check_pure,     check_policies, check_environment,
 		check_net,      check_untrusted, check_secrets,
 	};
 	enum th_code code = TH_OK;
@@ -390,7 +361,7 @@ enum th_code th_agent_check_team(const struct th_agent_checker *c, const struct 
 				 const struct th_json *root, struct th_arena *a)
 {
 	static const struct th_tools_places no_places;
-	const struct th_agent_checker of_member = { c->yaml, c->name, &no_places, c->err };
+	struct th_agent_checker of_member = { c->yaml, c->name, &no_places, c->err, TH_STR("") };
 	const struct th_team *team;
 	enum th_code code = th_team_resolve(root, a, &team, c->err);
 
@@ -398,6 +369,7 @@ enum th_code th_agent_check_team(const struct th_agent_checker *c, const struct 
 		struct th_agent member;
 
 		code = th_team_agent(root, i, a, &member, c->err);
+		of_member.member = team->members[i].name;
 		if (code == TH_OK)
 			code = th_agent_check(&of_member, &member);
 		if (code != TH_OK)

@@ -13,7 +13,8 @@
 struct th_agent_checker {
 	struct th_str yaml, name; /* of the file: its text, and what it is called in messages */
 	const struct th_tools_places *places;
-	struct th_err *err; /* says where in the file, and what */
+	struct th_err *err;   /* says where in the file, and what */
+	struct th_str member; /* an agent of the file that is not the first, by its name there */
 };
 
 TH_NODISCARD enum th_code th_agent_check(const struct th_agent_checker *c,

@@ -3,9 +3,15 @@
 
 #include "base/text.h"
 
-static bool listed(const struct th_strs *list, struct th_str name)
+/* Does `approve` name it, by one of its names or as a tool that does the same? */
+static bool listed(const struct th_policy_facts *f)
 {
-	return th_strs_has(list, name) || th_strs_has(list, TH_STR("all"));
+	const struct th_strs *list = &f->agent->approve;
+	bool ret = th_strs_has(list, f->spec->name) || th_strs_has(list, TH_STR("all"));
+
+	for (size_t i = 0; !ret && f->called && i < f->called->count; i++)
+		ret = th_strs_has(list, f->called->names[i]);
+	return ret;
 }
 
 static struct th_verdict ask(struct th_str reason)
@@ -93,7 +99,7 @@ static struct th_verdict of_tool(const struct th_policy_facts *f, struct th_aren
 		return question(call, a);
 	if (f->spec->class == TH_CLASS_X)
 		return ask(TH_STR("this cannot be undone"));
-	if (f->spec->ask || listed(&f->agent->approve, f->spec->name))
+	if (f->spec->ask || listed(f))
 		return ask(TH_STR("the agent file asks for approval of this tool"));
 	return run();
 }

@@ -29,10 +29,11 @@ enum th_code_says {
 struct th_policy_facts {
 	const struct th_agent *agent;
 	const struct th_call *call;
-	const struct th_tool_spec *spec; /* NULL: no such tool, or no such MCP server */
-	enum th_class class;             /* of the tool, with these arguments */
-	struct th_str unusable;          /* why the arguments cannot be used; empty: they can */
-	const struct th_rule_call *rule; /* for the agent's rules; NULL: it has none */
+	const struct th_tool_spec *spec;     /* NULL: no such tool, or no such MCP server */
+	const struct th_tool_called *called; /* names that hold for it; NULL: its own alone */
+	enum th_class class;                 /* of the tool, with these arguments */
+	struct th_str unusable;              /* why the arguments cannot be used; empty: they can */
+	const struct th_rule_call *rule;     /* for the agent's rules; NULL: it has none */
 	const struct th_json
 	    *arguments; /* for its analysers; NULL: it has none, or they cannot be read */
 	/* Asked at most once, and only of a call that would run.  NULL: there is no such code. */

@@ -49,7 +49,7 @@ static bool is_named(const struct th_tool_row *row, struct th_str name)
 {
 	const struct th_hook_program one = { .matcher = name };
 
-	return name.len && th_hook_matches(&one, row->spec.name);
+	return name.len && th_hook_matches(&one, row->spec.name, false);
 }
 
 static void add_tool(struct th_hook_looks *k, const struct th_tool_row *row)

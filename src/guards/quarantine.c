@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "guards/verdict.h"
 #include "live/side_request.h"
 #include "rules/rule.h"
 #include "session_tools/mcp_tools.h"
@@ -34,17 +35,21 @@ static const char instructions[] =
 
 bool th_live_quarantine_has(const struct th_live *l, const struct th_call *c)
 {
-	const struct th_strs *list = &l->session_config->agent->quarantine;
+	const struct th_strs *patterns = &l->session_config->agent->quarantine;
 	const struct th_member *m = th_session_member(&l->fold);
-	bool has = false;
+	bool reads = th_str_is(c->tool, TH_BACKGROUND_TOOL), ret = false;
+	struct th_tool_called called;
 
-	if (c->computer)
+	if (!patterns->count || c->computer)
 		return false;
-	if (!th_str_is(c->tool, TH_BACKGROUND_TOOL))
-		return c->class != TH_CLASS_L && th_glob_any(list, c->tool);
-	for (size_t i = 0; i < m->delegate_count; i++)
-		has |= m->delegates[i].background && th_glob_any(list, m->delegates[i].tool);
-	return has;
+	for (size_t i = 0; reads && i < m->delegate_count; i++)
+		ret |= m->delegates[i].background && th_glob_any(patterns, m->delegates[i].tool);
+	if (reads || c->class == TH_CLASS_L)
+		return ret;
+	called = th_live_called(l, c, c->class);
+	for (size_t i = 0; !ret && i < called.count; i++)
+		ret = th_glob_any(patterns, called.names[i]);
+	return ret;
 }
 
 /* Why a server of tools was not there is in its own words; that a task has begun is in ours. */

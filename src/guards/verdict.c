@@ -49,6 +49,31 @@ void th_live_usable(const struct th_live *l, const struct th_tool_row *row, cons
 	th_buf_deinit(&faults);
 }
 
+/* Ours: not the program's, no command, no server's. */
+static bool is_ours(const struct th_tool_row *row)
+{
+	return row && !row->local && !row->command && !row->mcp;
+}
+
+struct th_tool_called th_live_called(const struct th_live *l, const struct th_call *c,
+				     enum th_class class)
+{
+	struct th_tool_called all = th_tool_called(c->tool, th_tool_calls_of(class)), ret;
+
+	ret = th_tool_called_alone(c->tool);
+	if (c->computer || c->handoff || !is_ours(th_live_tool(l, c->tool)))
+		return ret;
+	for (size_t i = 1; i < all.count; i++) {
+		const struct th_tool_row *row = th_live_tool(l, all.names[i]);
+
+		if (row && !is_ours(row)) /* the name is that tool's */
+			continue;
+		ret.names[ret.count++] = all.names[i];
+		ret.same += i < all.same;
+	}
+	return ret;
+}
+
 /* What the agent's code is asked about. */
 struct code_asked {
 	struct th_live *l;
@@ -106,13 +131,15 @@ struct th_verdict th_live_verdict(struct th_live *l, const struct th_call *c,
 {
 	const struct th_agent *agent = l->session_config->agent;
 	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
-	struct th_rule_call rule = { .tool = c->tool, .class = class };
+	const struct th_tool_called called = th_live_called(l, c, class);
+	struct th_rule_call rule = { .tool = c->tool, .called = &called, .class = class };
 	struct code_asked asked = { .l = l, .call = c, .class = class, .arguments = arguments };
 	struct th_tainted tainted;
 	struct th_policy_facts f = {
 		.agent = agent,
 		.call = c,
 		.spec = spec,
+		.called = &called,
 		.class = class,
 		.unusable = unusable,
 		.code = agent->approve_from.len ? ask_code : NULL,

@@ -305,8 +305,24 @@ static bool command_matches(struct th_str pattern, const struct th_json *argumen
 	return runs ? all : any;
 }
 
+/* `edit` says in `command` what it does; tools that do one of these have no such argument. */
+static bool does(struct th_str pattern, const struct th_rule_call *call)
+{
+	return th_glob(pattern,
+		       th_tool_calls_of(call->class) == TH_TOOL_LOOKS ? TH_STR("view")
+								      : TH_STR("create"),
+		       TH_STR(""));
+}
+
+static bool has_command(const struct th_json *arguments)
+{
+	return th_json_get(arguments, "command") || th_json_get(arguments, "commands") ||
+	       th_json_get(arguments, "argv");
+}
+
+/* `alike`: the rule names another tool, which does the same. */
 static bool arguments_match(const struct th_agent_rule *r, const struct th_rule_call *call,
-			    bool runs)
+			    bool runs, bool alike)
 {
 	struct th_json_doc *doc = NULL;
 	struct th_json_iter it;
@@ -319,10 +335,14 @@ static bool arguments_match(const struct th_agent_rule *r, const struct th_rule_
 	it = th_json_iter(th_json_root(doc));
 	while (ret && th_json_next(&it)) {
 		struct th_str pattern = th_json_str(it.val);
+		const struct th_json *value = th_json_getn(call->arguments, it.key);
 
-		ret = th_str_is(it.key, "command")
-			  ? command_matches(pattern, call->arguments, runs)
-			  : value_matches(pattern, th_json_getn(call->arguments, it.key), runs);
+		if (!th_str_is(it.key, "command"))
+			ret = (alike && !value) || value_matches(pattern, value, runs);
+		else if (alike && !has_command(call->arguments))
+			ret = does(pattern, call);
+		else
+			ret = command_matches(pattern, call->arguments, runs);
 	}
 	th_json_free(doc);
 	return ret;
@@ -453,17 +473,35 @@ int64_t th_date_days(struct th_str date)
 	       before[month - 1] + (month > 2 && leap) + day - 1;
 }
 
+/* A pattern that lets run could mean an alias by chance: it is held to the name that was called. */
+static bool tool_matches(const struct th_agent_rule *r, const struct th_rule_call *call, bool runs,
+			 bool *ret_alike)
+{
+	const struct th_tool_called *called = call->called;
+	bool wild = th_str_find_char(r->tool, '*') >= 0 || th_str_find_char(r->tool, '?') >= 0;
+
+	if (!r->tool.len || th_glob(r->tool, call->tool, TH_STR("")))
+		return true;
+	for (size_t i = 0; called && !(runs && wild) && i < (runs ? called->same : called->count);
+	     i++)
+		if (th_glob(r->tool, called->names[i], TH_STR(""))) {
+			*ret_alike = i >= called->same;
+			return true;
+		}
+	return false;
+}
+
 static bool matches(const struct th_agent_rule *r, const struct th_rule_call *call)
 {
-	bool runs = r->decide == TH_RULE_RUN;
+	bool runs = r->decide == TH_RULE_RUN, alike = false;
 
 	if (r->until.len && call->now_ms / 86400000 >= th_date_days(r->until))
 		return false;
-	if (r->tool.len && !th_glob(r->tool, call->tool, TH_STR("")))
+	if (!tool_matches(r, call, runs, &alike))
 		return false;
 	if (r->class >= 0 && class_values[r->class] != call->class)
 		return false;
-	return arguments_match(r, call, runs) && places_match(r, call, runs);
+	return arguments_match(r, call, runs, alike) && places_match(r, call, runs);
 }
 
 const struct th_agent_rule *th_rules_match(const struct th_objects *rules,

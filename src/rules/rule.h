@@ -14,6 +14,10 @@
  *decided for certain (an argument too long to look at) counts as matching where the rule asks or
  *refuses, as not where it runs.
  *
+ * A rule about a tool is one about each name of it; where it asks or refuses, also about tools that
+ * do the same (tool_names.h).  Such a tool may lack an argument that the rule names: that cannot be
+ * decided for certain.
+ *
  * A rule cannot make run what the provider wants checked, what cannot be undone,
  * or what repeats an action of unknown outcome.
  */
@@ -22,6 +26,7 @@
 
 #include "base/field.h"
 #include "events/event.h"
+#include "rules/tool_names.h"
 
 enum th_rule_decision { TH_RULE_RUN, TH_RULE_ASK, TH_RULE_REFUSE };
 
@@ -41,6 +46,7 @@ extern const struct th_table th_agent_rule_table;
 /* What a call looks like to a rule. */
 struct th_rule_call {
 	struct th_str tool;
+	const struct th_tool_called *called; /* by which names; NULL: by this one alone */
 	enum th_class class;
 	const struct th_json *arguments; /* object */
 	struct th_str workspace;         /* absolute: what a relative path is taken from */

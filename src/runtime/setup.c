@@ -130,6 +130,15 @@ static enum th_code print(const struct th_agent *agent, struct th_buf *out, stru
 	return th_buf_check(out, "the agent's definition", err);
 }
 
+/* The fold asks guardrails and hooks, and does so again when the log is read: what their words mean
+ * stands in the definition.  Where nothing could be meant, nothing is said. */
+static bool has_guards(const struct th_agent *agent)
+{
+	return agent->guardrails.count || agent->hooks ||
+	       th_str_find(agent->agents, TH_STR("\"guardrails\"")) >= 0 ||
+	       th_str_find(agent->agents, TH_STR("\"hooks\"")) >= 0;
+}
+
 /* The workspace is the session's own: what is found in it is in the definition by now. */
 static enum th_code take_workspace(struct th_runtime_session *s, struct th_str workspace,
 				   struct th_err *err)
@@ -155,7 +164,8 @@ static enum th_code find_whole(struct th_runtime *rt, const struct th_start *sta
 	if (is_own(start) || agent.skills || agent.subagents || agent.hooks)
 		return TH_OK;
 	agent.workspace = TH_STR("");
-	if (!definition.len) {
+	agent.guards_alike = has_guards(&agent);
+	if (!definition.len || agent.guards_alike) {
 		code = print(&agent, &text, err);
 		definition = th_buf_str(&text);
 	}
@@ -179,6 +189,7 @@ static enum th_code setup_new(struct th_runtime_session *s, const struct th_star
 				?: take_workspace(s, u->agent.workspace, err);
 
 	u->agent.workspace = TH_STR("");
+	u->agent.guards_alike = has_guards(&u->agent);
 	if (!code)
 		code = print(&u->agent, &text, err);
 	if (code) {

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* list.c - the table of tools. */
+#include <assert.h>
+
 #include "agents/agent.h"
 #include "core/restated.h"
+#include "rules/tool_names.h"
 #include "tools/tool.h"
 
 // clang-format off
@@ -31,21 +34,6 @@ const struct th_tool *const th_tools[] = {
 static const struct th_tool *const internal[] = { &th_tool_command, &th_tool_commands,
 						  &th_tool_pty };
 
-/* What others call them: models know these names, and the arguments of these. */
-static const struct {
-	const char *name;
-	const struct th_tool *tool;
-} aliases[] = {
-	{ "execute_bash", &th_tool_bash },                /* OpenHands */
-	{ "terminal", &th_tool_bash },                    /* OpenHands 1 */
-	{ "str_replace_editor", &th_tool_edit },          /* OpenHands, Anthropic */
-	{ "file_editor", &th_tool_edit },                 /* OpenHands 1 */
-	{ "str_replace_based_edit_tool", &th_tool_edit }, /* Anthropic */
-	{ "task_tracker", &th_tool_task_list },           /* OpenHands */
-	{ "execute_ipython_cell", &th_tool_python },      /* OpenHands */
-	{ "grep", &th_tool_search },                      /* OpenHands 1 */
-};
-
 /* Tools that no executor runs: the runtime has their rows (runtime/own_tools.c). */
 static const char *const of_runtime[] = { "history", TH_RESTATED_NOTES };
 
@@ -73,26 +61,23 @@ size_t th_tool_names(const char *ret[static TH_AGENT_TOOLS_MAX])
 {
 	size_t count = 0;
 
-	_Static_assert(TH_COUNT(th_tools) + TH_COUNT(aliases) + TH_COUNT(of_runtime) <=
-			   TH_AGENT_TOOLS_MAX,
-		       "the names of all tools fit into a list");
 	for (size_t i = 0; th_tools[i]; i++)
 		ret[count++] = th_tools[i]->name;
-	for (size_t i = 0; i < TH_COUNT(aliases); i++)
-		ret[count++] = aliases[i].name;
+	for (size_t i = 0; th_tool_aliases[i].name; i++)
+		ret[count++] = th_tool_aliases[i].name;
 	for (size_t i = 0; i < TH_COUNT(of_runtime); i++)
 		ret[count++] = of_runtime[i];
+	assert(count <= TH_AGENT_TOOLS_MAX);
 	return count;
 }
 
 const struct th_tool *th_tool_find(struct th_str name)
 {
+	struct th_str ours = th_tool_own_name(name);
+
 	for (size_t i = 0; th_tools[i]; i++)
-		if (th_str_is(name, th_tools[i]->name))
+		if (th_str_is(ours, th_tools[i]->name))
 			return th_tools[i];
-	for (size_t i = 0; i < TH_COUNT(aliases); i++)
-		if (th_str_is(name, aliases[i].name))
-			return aliases[i].tool;
 	for (size_t i = 0; i < TH_COUNT(internal); i++)
 		if (th_str_is(name, internal[i]->name))
 			return internal[i];

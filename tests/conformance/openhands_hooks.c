@@ -34,7 +34,7 @@ static bool matcher(const struct oh_case *c, struct th_buf *found)
 		th_buf_printf(found, "%s%s", err.code == TH_EUNSUPPORTED ? OH_DEVIATES : "",
 			      err.msg);
 	} else {
-		matches = th_hook_matches(&list[0], th_json_get_str(c->input, "tool"));
+		matches = th_hook_matches(&list[0], th_json_get_str(c->input, "tool"), true);
 		good = matches == th_json_bool(c->expected, !matches);
 		th_buf_add_cstr(found, matches ? "true" : "false");
 	}

@@ -46,7 +46,7 @@ class Options(house.House):
         self.bad(2, ["empty"], "run", "  ")
         self.bad(2, ["--sandbox"], "run", "--sandbox", "on", "task")
         self.bad(2, ["--net must be none, host or hosts such as example.org, not \"all\""], "run", "--net", "all", "-m", "gpt-5.4", "task")
-        self.bad(2, ["red_file", "did you mean read_file"], "run", "--approve", "red_file", "-m", "gpt-5.4", "task")
+        self.bad(2, ["red_file", 'did you mean "read_file"'], "run", "--approve", "red_file", "-m", "gpt-5.4", "task")
         self.bad(2, ["blanks"], "run", "-s", "a b", "-m", "gpt-5.4", "task")
         self.bad(2, ["deskop", "did you mean desktop"], "run", "-c", "deskop", "-m", "gpt-5.4", "task")
         for size in ("big", "0x1", "16385x1"):

@@ -67,9 +67,15 @@ static void matchers(void **state)
 	for (size_t i = 0; i < TH_COUNT(rows); i++) {
 		struct th_hook_program h = one(rows[i].matcher, &a);
 
-		if (th_hook_matches(&h, th_str_of(rows[i].tool)) != rows[i].want)
+		if (th_hook_matches(&h, th_str_of(rows[i].tool), false) != rows[i].want)
 			fail_msg("%s against %s", rows[i].matcher, rows[i].tool);
 	}
+	/* A tool that does the same, for sessions that say so. */
+	struct th_hook_program terminal = one("/^terminal$/", &a);
+
+	assert_false(th_hook_matches(&terminal, TH_STR("shell"), false));
+	assert_true(th_hook_matches(&terminal, TH_STR("shell"), true));
+	assert_false(th_hook_matches(&terminal, TH_STR("edit"), true));
 }
 
 static void files(void **state)

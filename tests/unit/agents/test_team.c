@@ -52,6 +52,40 @@ static void test_nested_histories(void **state)
 	assert_true(th_str_is(th_team_plain.markers.start, TH_NEST_START));
 }
 
+/* Logs of before, whose definition does not say it, are read as they were written. */
+static void test_guards_of_what_does_the_same(void **state)
+{
+	static const struct {
+		const char *alike, *tool;
+		uint32_t mask; /* the guardrail, the hook */
+	} rows[] = {
+		{ "", "shell", 1 },
+		{ "", "bash", 2 },
+		{ "", "terminal", 2 },
+		{ ",\"guards_alike\":true", "shell", 3 },
+		{ ",\"guards_alike\":true", "bash", 3 },
+		{ ",\"guards_alike\":true", "edit", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(rows); i++) {
+		struct th_buf text = TH_BUF_INIT(TH_KIB);
+		struct resolved r;
+
+		th_buf_printf(&text,
+			      "{\"guardrails\":[{\"name\":\"g\",\"stage\":\"tool_input\","
+			      "\"tools\":[\"shell\"]}],\"hooks\":{\"pre_tool_use\":[{\"matcher\":"
+			      "\"terminal\",\"hooks\":[{\"command\":\"x\"}]}]}%s}",
+			      rows[i].alike);
+		assert_int_equal(resolve(&r, text.ptr), TH_OK);
+		if (th_member_tool_guards(&r.team->members[0], TH_GUARD_TOOL_INPUT,
+					  th_str_of(rows[i].tool)) != rows[i].mask)
+			fail_msg("%s%s", rows[i].tool, rows[i].alike);
+		end(&r);
+		th_buf_deinit(&text);
+	}
+}
+
 static void test_markers_are_two(void **state)
 {
 	static const char two[] = "history_markers must be two texts, the line before a nested "
@@ -81,6 +115,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nested_histories),
+		cmocka_unit_test(test_guards_of_what_does_the_same),
 		cmocka_unit_test(test_markers_are_two),
 	};
 

@@ -312,7 +312,24 @@ static void test_agent_errors(void **state TH_UNUSED)
 		  "agents/x.yaml:2: tools[1] is \"red_file\", which is not a tool; did you mean "
 		  "\"read_file\"?" },
 		{ "approve:\n- everything\n",
-		  "agents/x.yaml:2: approve[0] is \"everything\", which is not a tool" },
+		  "agents/x.yaml:2: approve[0] is \"everything\", which is no tool of this agent" },
+		{ "tools: [bash, edit]\napprove: [shell, write_file, search]\n",
+		  "agents/x.yaml:2: approve[2] is \"search\", which is no tool of this agent; it "
+		  "has: bash, edit" },
+		{ "tools: [shell]\nrules:\n- {tool: terminal, decide: ask}\n"
+		  "- {tool: grep, decide: ask}\n",
+		  "agents/x.yaml:4: rules[1].tool is \"grep\", which is no tool of this agent; it "
+		  "has: shell" },
+		{ "tools: [none]\nquarantine: ['f*', fetch]\n",
+		  "agents/x.yaml:2: quarantine[1] is \"fetch\", which is no tool of this agent; it "
+		  "has: none" },
+		{ "tools: [think]\nguardrails: [{name: g, stage: tool_input, tools: [bash]}]\n",
+		  "agents/x.yaml:2: guardrails[0].tools[0] is \"bash\", which is no tool of this "
+		  "agent; it has: think" },
+		{ "agents:\n  b:\n    approve: [python]\n",
+		  "agents/x.yaml:3: agents.b.approve[0] is \"python\", which is no tool of this "
+		  "agent; it has: "
+		  "bash, edit, search" },
 		{ "tools:\n- shell\n- {name: a b, command: [x]}\n",
 		  "agents/x.yaml:3: tools[1].name must be 1 to 64 letters, digits, \"_\" and "
 		  "\"-\", "

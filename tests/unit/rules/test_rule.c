@@ -63,7 +63,7 @@ static void dates(void **state)
 }
 
 static struct th_arena memory;
-static struct th_json_doc *docs[64]; /* strings are borrowed from them */
+static struct th_json_doc *docs[128]; /* strings are borrowed from them */
 static size_t doc_count;
 
 static struct th_agent agent_of(const char *rules)
@@ -109,8 +109,11 @@ static const char *decides(const char *rules, const char *tool, enum th_class cl
 	struct th_call call = { .tool = th_str_of(tool) };
 	struct th_verdict verdict;
 	struct th_json_doc *doc;
+	const struct th_tool_called called =
+	    th_tool_called(th_str_of(tool), th_tool_calls_of(class));
 	struct th_rule_call looks = {
 		.tool = th_str_of(tool),
+		.called = &called,
 		.class = class,
 		.workspace = TH_STR("/home/me/work"),
 		.now_ms = INT64_C(1767225600000), /* 2026-01-01 */
@@ -125,6 +128,61 @@ static const char *decides(const char *rules, const char *tool, enum th_class cl
 
 #define SHELL(rules, command) decides(rules, "shell", TH_CLASS_W, "{\"command\":\"" command "\"}")
 #define READ(rules, path) decides(rules, "read_file", TH_CLASS_R, "{\"path\":\"" path "\"}")
+
+/* A rule about a tool, by another of its names and of one that does the same. */
+static void other_names(void **state)
+{
+	static const char shell[] = "[{\"tool\":\"shell\",\"arguments\":{\"command\":\"rm *\"},"
+				    "\"decide\":\"refuse\"}]";
+	static const char create[] =
+	    "[{\"tool\":\"edit\",\"arguments\":{\"command\":\"create\",\"path\":\"x*\"},"
+	    "\"decide\":\"refuse\"}]";
+	static const char content[] = "[{\"tool\":\"write_file\",\"arguments\":{\"content\":"
+				      "\"k*\"},\"decide\":\"ask\"}]";
+
+	(void)state;
+	assert_string_equal(decides(shell, "bash", TH_CLASS_W, "{\"command\":\"rm x\"}"), "refuse");
+	assert_string_equal(decides(shell, "terminal", TH_CLASS_W, "{\"command\":\"ls\"}"), "run");
+	assert_string_equal(decides(shell, "bash", TH_CLASS_W, "{\"restart\":true}"), "run");
+	assert_string_equal(SHELL("[{\"tool\":\"execute_*\",\"decide\":\"ask\"}]", "ls"), "ask");
+	assert_string_equal(READ("[{\"tool\":\"edit\",\"decide\":\"refuse\"}]", "x"), "refuse");
+	/* What `edit` calls its command, the others are. */
+	assert_string_equal(decides(create, "write_file", TH_CLASS_V, "{\"path\":\"x1\"}"),
+			    "refuse");
+	assert_string_equal(decides(create, "write_file", TH_CLASS_V, "{\"path\":\"y\"}"), "run");
+	assert_string_equal(READ(create, "x1"), "run");
+	/* Of an argument that it does not have nothing is certain. */
+	assert_string_equal(
+	    decides(content, "edit", TH_CLASS_V, "{\"command\":\"create\",\"path\":\"x\"}"), "ask");
+	assert_string_equal(
+	    decides(content, "edit", TH_CLASS_R, "{\"command\":\"view\",\"path\":\"x\"}"), "run");
+	assert_string_equal(decides(content, "write_file", TH_CLASS_V, "{\"content\":\"no\"}"),
+			    "run");
+}
+
+/* What runs is the tool itself, by each of its names, and no pattern that hits one by chance. */
+static void run_is_narrow(void **state)
+{
+	static const struct {
+		const char *named, *tool, *want;
+	} rows[] = {
+		{ "terminal", "bash", "run" },   { "bash", "execute_bash", "run" },
+		{ "shell", "bash", "ask" },      { "bash", "shell", "ask" },
+		{ "execute_*", "bash", "ask" },  { "ba*", "bash", "run" },
+		{ "edit", "write_file", "ask" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(rows); i++) {
+		struct th_buf rules = TH_BUF_INIT(TH_KIB);
+
+		th_buf_printf(&rules, "[{\"tool\":\"%s\",\"decide\":\"run\"},{\"decide\":\"ask\"}]",
+			      rows[i].named);
+		if (strcmp(decides(rules.ptr, rows[i].tool, TH_CLASS_W, "{}"), rows[i].want) != 0)
+			fail_msg("%s against %s", rows[i].named, rows[i].tool);
+		th_buf_deinit(&rules);
+	}
+}
 
 static void rules_decide(void **state)
 {
@@ -331,6 +389,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(globs),        cmocka_unit_test(dates),
+		cmocka_unit_test(other_names),  cmocka_unit_test(run_is_narrow),
 		cmocka_unit_test(rules_decide), cmocka_unit_test(rules_that_run),
 		cmocka_unit_test(mistakes),
 	};
