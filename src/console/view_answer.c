@@ -115,7 +115,10 @@ void th_view_show_answer(struct th_view *v, const struct th_event *ev, const str
 		th_view_line(v, ev, "cut", TH_VIEW_RED, th_buf_str(&text), out);
 		th_buf_clear(&text);
 	}
-	th_buf_printf(&text, "%lld: ", (long long)v->turn);
+	/* Its request says which turn it is, and may be left out of what is shown. */
+	if (v->turn)
+		th_buf_printf(&text, "%lld: ", (long long)v->turn);
+	v->turn = 0;
 	add_usage(th_json_get(data, "usage"), &text);
 	if (th_json_get(data, "cost_nano")) {
 		th_cli_cost(&text, d.cost_nano);

@@ -208,6 +208,7 @@ class OpenHands(house.House):
         kinds = [json.loads(line)["kind"] for line in self.good("log", "one", "--json", "--find", "SEEN", "-r", "-n", "2").out.splitlines()]
         self.assertEqual(kinds[0], "outcome")
         self.assertEqual(len(self.good("log", "one", "--json", "--kind", "message,final", "--from", "1", "--to", "99").out.splitlines()), 2)
+        self.assertRegex(self.good("log", "one", "--kind", "model_answered").out, r"turn +[\d,]+ tokens in")
         self.assertIn("no event of session one fits", self.good("log", "one", "--find", "nowhere in it").err)
         self.bad(2, 'no event "cal"', "log", "one", "--kind", "cal")
         self.bad(2, "1 to 1000", "log", "one", "-n", "1001")

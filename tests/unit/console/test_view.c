@@ -79,6 +79,21 @@ static void test_steps(void **state TH_UNUSED)
 	    "   1:02             done, exit 0, 5 ms: a (+2 lines)\n");
 }
 
+/* A search, or a log from its middle: the request that has the number is not among the events. */
+static void test_turn_without_its_request(void **state TH_UNUSED)
+{
+	static const char answer[] = "{\"status\":\"completed\",\"items\":[],\"elapsed_ms\":500,"
+				     "\"usage\":{\"input\":5,\"output\":2}}";
+
+	assert_string_equal(shown(TH_EV_MODEL_ANSWERED, 0, answer),
+			    "   0:00  turn       5 tokens in, 2 out, 0.5 s\n");
+	(void)shown(TH_EV_MODEL_REQUESTED, 0, "{\"model\":\"m\",\"turn\":4,\"attempt\":1}");
+	assert_string_equal(shown(TH_EV_MODEL_ANSWERED, 0, answer),
+			    "   0:00  turn       4: 5 tokens in, 2 out, 0.5 s\n");
+	assert_string_equal(shown(TH_EV_MODEL_ANSWERED, 0, answer),
+			    "   0:00  turn       5 tokens in, 2 out, 0.5 s\n");
+}
+
 static void test_computer(void **state TH_UNUSED)
 {
 	struct th_buf line = TH_BUF_INIT(TH_KIB);
@@ -243,8 +258,7 @@ static void test_final_is_said_once(void **state TH_UNUSED)
 	    "{\"status\":\"completed\",\"items\":[{\"type\":\"message\",\"content\":[{\"type\":"
 	    "\"output_text\",\"text\":\"Done.\"}]}],\"elapsed_ms\":5}";
 
-	assert_string_equal(shown(TH_EV_MODEL_ANSWERED, 0, answer),
-			    "   0:00  turn       0: 5 ms\n");
+	assert_string_equal(shown(TH_EV_MODEL_ANSWERED, 0, answer), "   0:00  turn       5 ms\n");
 	assert_string_equal(shown(TH_EV_FINAL, 0, "{\"output\":\"Done.\"}"),
 			    "   0:00  says       Done.\n");
 
@@ -252,8 +266,7 @@ static void test_final_is_said_once(void **state TH_UNUSED)
 	assert_string_equal(streamed(TH_DELTA_TEXT, "Do"), "\n   0:00  says       Do");
 	assert_string_equal(streamed(TH_DELTA_TEXT, "ne.\nTwo\033[m"),
 			    "ne.\n                    Two\\x1b[m");
-	assert_string_equal(shown(TH_EV_MODEL_ANSWERED, 0, answer),
-			    "\n   0:00  turn       0: 5 ms\n");
+	assert_string_equal(shown(TH_EV_MODEL_ANSWERED, 0, answer), "\n   0:00  turn       5 ms\n");
 	assert_string_equal(shown(TH_EV_FINAL, 0, "{\"output\":\"Done.\"}"), "");
 	assert_string_equal(shown(TH_EV_FINAL, 0, "{\"output\":\"Done.\"}"),
 			    "   0:00  says       Done.\n");
@@ -333,6 +346,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_steps, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_turn_without_its_request, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_computer, set_up, tear_down),
 		cmocka_unit_test(test_nothing_hides_in_a_call),
 		cmocka_unit_test_setup_teardown(test_words_for_every_event, set_up, tear_down),
