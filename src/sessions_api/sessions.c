@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/codec.h"
+#include "base/text.h"
 #include "io/clock.h"
 #include "sessions_api/internal.h"
 
@@ -213,7 +214,14 @@ static const struct th_served_agent *checked(struct th_access *a, const struct t
 	}
 	from = th_served_find(&a->server->agents, c->agent.len ? c->agent : TH_STR("default"));
 	if (!from) {
-		th_access_fail(a, 404, "agent", "there is no agent of that name; GET /api/agents");
+		struct th_buf known TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
+
+		for (size_t i = 0; i < a->server->agents.count; i++)
+			th_buf_printf(&known, "%s%s", i ? ", " : "",
+				      a->server->agents.list[i].name);
+		th_access_fail(a, 404, "agent",
+			       "there is no agent of that name; the server has: %.*s",
+			       TH_FMT(th_utf8_cut(th_buf_str(&known), 300)));
 		return NULL;
 	}
 	if (c->computer.len && !th_settings_computer(&a->server->settings, c->computer)) {
