@@ -207,7 +207,7 @@ class Sessions(serving.Served):
         (agents / "far.yaml").write_text("name: far\nlabels: [eu, gpu]\n")
         self.serve_http("--agents", agents)
         for method, path, body, status, word in [
-            ("POST", "/api/sessions", {"agent": "none"}, 404, "GET /api/agents"),
+            ("POST", "/api/sessions", {"agent": "none"}, 404, "the server has"),
             ("POST", "/api/sessions", {"agnet": "x"}, 400, "agent"),
             ("POST", "/api/sessions", {"agent": "far"}, 503, "lacks eu, gpu"),
             ("POST", "/v1/responses", {"model": "far", "input": "x"}, 503, "lacks eu, gpu"),
