@@ -63,7 +63,8 @@ static enum th_code check_policies(const struct run_options *o, const struct th_
 	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
 	struct th_str defaults[TH_AGENT_TOOLS_MAX];
 	struct th_strs tools = agent->tools;
-	const struct th_policy_scope scope = { .tools = &tools };
+	const struct th_policy_scope scope = { .tools = &tools,
+					       .other_computer = o->agent.ptr && o->computer.ptr };
 	struct th_agent checked = *agent;
 	struct th_err why;
 

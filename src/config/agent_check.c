@@ -60,7 +60,9 @@ static enum th_code check_policies(const struct th_agent_checker *c, const struc
 	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	struct th_str defaults[TH_AGENT_TOOLS_MAX];
 	struct th_strs tools = agent->tools;
-	struct th_policy_scope scope = { .tools = &tools, .functions_later = true };
+	struct th_policy_scope scope = { .tools = &tools,
+					 .functions_later = true,
+					 .other_computer = true };
 	struct th_err why;
 
 	if (c->member.len)

@@ -45,10 +45,22 @@ static bool any_in_background(const struct th_agent *agent)
 	return false;
 }
 
-/* Tools that come with something else that the agent has. */
-static bool is_implied(const struct th_agent *agent, struct th_str name)
+/* What comes with a computer of any kind. */
+static bool is_of_computers(struct th_str name)
 {
+	for (size_t i = 0; th_computer_kinds[i]; i++)
+		if (th_computer_kinds[i]->tool && th_str_is(name, th_computer_kinds[i]->tool))
+			return true;
+	return th_str_is(name, "computer");
+}
+
+/* Tools that come with something else that the agent has. */
+static bool is_implied(const struct check *c, struct th_str name)
+{
+	const struct th_agent *agent = c->agent;
+
 	return (th_str_is(name, "computer") && agent->computer) ||
+	       (c->scope->other_computer && is_of_computers(name)) ||
 	       (th_str_is(name, "skill") && agent->skills) ||
 	       (th_str_is(name, "background") && any_in_background(agent)) ||
 	       th_agent_command_find(&agent->commands, name) ||
@@ -61,7 +73,7 @@ static bool is_there(const struct check *c, struct th_str name, bool functions_l
 	const struct th_strs *tools = c->scope->tools;
 	bool ours = th_tool_name(name) != NULL || th_str_is(name, "computer");
 
-	if (is_implied(c->agent, name))
+	if (is_implied(c, name))
 		return true;
 	for (size_t i = 0; tools && i < tools->count; i++)
 		if (th_tool_named(name, tools->list[i]))
@@ -75,7 +87,7 @@ static enum th_code fail(const struct check *c, struct th_str name)
 {
 	struct th_buf has TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_KIB);
 	const struct th_strs *tools = c->scope->tools;
-	const char *near = th_tool_name(name) ? NULL : nearest(name);
+	const char *near = th_tool_name(name) || th_str_is(name, "computer") ? NULL : nearest(name);
 	struct th_str shown = th_utf8_cut(name, TH_NAME_NEAR_MAX);
 
 	if (near)

@@ -16,6 +16,7 @@ struct th_policy_scope {
 	const struct th_strs *tools; /* their names; NULL: those are said later, or ["none"] */
 	bool functions_later; /* names that are no tool's of ours may be the program's, but for
 				 those of `approve` */
+	bool other_computer;  /* its computer may be another than the definition's, or none */
 };
 
 /* The tools of an agent that names none: ours, and what its computer brings.  Returns how many. */

@@ -77,6 +77,7 @@ class Names(house.House):
     def test_no_tool_of_the_agent(self):
         tells = [(["--approve", "python"], 'approve[0] is "python", which is no tool of this agent; it has: bash, edit, search'),
                  (["--approve", "terminal,fetch", "--tools", "bash"], 'approve[1] is "fetch", which is no tool of this agent; it has: bash'),
+                 (["--approve", "computer"], 'approve[0] is "computer", which is no tool of this agent'),
                  (["--approve", "red_file"], 'did you mean "read_file"?')]
         for words, sentence in tells:
             self.bad(2, sentence, "run", "-m", "human/human", *words, "go")
@@ -86,6 +87,7 @@ class Names(house.House):
             self.bad(2, sentence, "run", "-a", self.file(text), "go")
         # A file's word about a tool that this run leaves out is none about another.
         self.assertEqual(self.asked("less", "tools: [bash, edit]\napprove: [edit]\n", 'bash {"command": "true"}\ndone so\n', "--tools", "terminal,bash"), [])
+        self.assertEqual(self.asked("blind", "computer: {kind: desktop}\napprove: [computer]\n", "done so\n", "-c", "none"), [])
         self.assertEqual(self.asked("more", "approve: [python]\n", "done so\n", "--tools", "python"), [])
 
     def test_an_editor(self):
