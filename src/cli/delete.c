@@ -122,10 +122,11 @@ static const struct th_option usage_options[] = {
 	{ "to", 0, "DAY", TH_OPTION_TEXT, offsetof(struct usage_options, to),
 	  "up to this day, which counts", NULL },
 	{ "user", 0, "NAME", TH_OPTION_TEXT, offsetof(struct usage_options, user),
-	  "only of this user", NULL },
+	  "only of this user; at a server yours, and another's or * with the scope admin", NULL },
 	{ "limit", 'n', "N", TH_OPTION_INT, offsetof(struct usage_options, limit),
 	  "by session: at most N, the last used first (default: 100)", NULL },
 	TH_OPTION_JSON(struct usage_options, json),
+	TH_OPTIONS_SERVER(struct usage_options, common),
 	TH_OPTIONS_COMMON(struct usage_options, common),
 	TH_OPTIONS_END,
 };
@@ -227,6 +228,7 @@ static int run_usage(const struct th_command *self, int argc, char **argv)
 	struct th_usage_ask ask = {};
 	struct table t = { .ask = &ask };
 	struct th_operands rest;
+	struct th_remote *remote TH_CLEANUP(th_remote_freep) = NULL;
 	struct th_store *store TH_CLEANUP(th_cli_storep) = NULL;
 	struct th_err err = {};
 	enum th_code code = th_options_parse(self, argc, argv, &o, &rest, &err);
@@ -240,7 +242,7 @@ static int run_usage(const struct th_command *self, int argc, char **argv)
 		return th_cli_die(2, "--limit must be above 0");
 	t.json = o.json;
 	th_buf_init(&t.out, LIST_MAX);
-	code = read_ask(&o, &ask, &err);
+	code = read_ask(&o, &ask, &err) ?: th_remote_find(&o.common, &remote, &err);
 	if (code == TH_OK)
 		code = th_cli_store(&o.common, false, &store, &err);
 	if (code == TH_OK)

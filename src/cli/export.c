@@ -30,8 +30,9 @@ static const struct th_option export_options[] = {
 
 /* Into a new file that then has its name, so that what was there is whole or gone. */
 static enum th_code export_to(const struct th_export_form *form, struct th_str file,
-			      struct th_store *store, const struct th_session_row *row,
-			      struct th_arena *a, struct th_err *err)
+			      struct th_remote *remote, struct th_store *store,
+			      const struct th_session_row *row, struct th_arena *a,
+			      struct th_err *err)
 {
 	char *path = file.len ? th_arena_cstr(a, file) : NULL, *made = NULL;
 	int fd = STDOUT_FILENO;
@@ -50,7 +51,11 @@ static enum th_code export_to(const struct th_export_form *form, struct th_str f
 		if (fd < 0)
 			return th_fail_errno(err, errno, "%s", path);
 	}
-	code = form->write(store, row, fd, err);
+	/* The lines are the server's own: it has what a caller may not read one by one. */
+	code = remote && !strcmp(form->name, "lines")
+		   ? th_remote_export(remote, row->session_id, fd,
+				      path ? "the file" : "standard output", err)
+		   : form->write(store, row, fd, err);
 	if (!path)
 		return code;
 	if (close(fd) != 0 && !code)
@@ -94,16 +99,11 @@ static int run_export(const struct th_command *self, int argc, char **argv)
 	if (!form)
 		return th_cli_fail(&err);
 	code = th_remote_find(&o.common, &remote, &err);
-	if (code == TH_OK && remote && (o.file.len || strcmp(form->name, "lines") != 0))
-		return th_cli_die(2, "a server gives lines to standard output: without --output "
-				     "and --format, or on its machine without --server");
 	if (code == TH_OK)
 		code = th_cli_session(&o.common, false, th_str_of(rest.list[0]), &a, &store, &row,
 				      &err);
-	if (code == TH_OK && remote)
-		return th_remote_export(&o.common, row.session_id);
 	if (code == TH_OK)
-		code = export_to(form, o.file, store, &row, &a, &err);
+		code = export_to(form, o.file, remote, store, &row, &a, &err);
 	return code == TH_OK ? 0 : th_cli_fail(&err);
 }
 

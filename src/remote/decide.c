@@ -248,31 +248,33 @@ int th_remote_delete(struct th_common *o, struct th_str session_id)
 	return th_remote_call(o->remote, &q, NULL, &err) != TH_OK ? th_cli_fail(&err) : 0;
 }
 
+struct exporting {
+	int fd, errnum;
+};
+
 static bool put_bytes(void *ctx, struct th_str bytes)
 {
-	int *errnum = ctx;
+	struct exporting *x = ctx;
 
-	if (th_cli_write(STDOUT_FILENO, bytes))
+	if (th_cli_write(x->fd, bytes))
 		return true;
-	*errnum = errno;
+	x->errnum = errno;
 	return false;
 }
 
-int th_remote_export(struct th_common *o, struct th_str session_id)
+enum th_code th_remote_export(struct th_remote *r, struct th_str session_id, int fd,
+			      const char *where, struct th_err *err)
 {
 	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
-	int errnum = 0;
-	struct th_remote_request q = { .method = "GET",
-				       .accept = "application/x-ndjson",
-				       .on_bytes = put_bytes,
-				       .ctx = &errnum };
-	struct th_err err = {};
+	struct exporting x = { .fd = fd };
+	struct th_remote_request q = {
+		.method = "GET", .accept = "application/x-ndjson", .on_bytes = put_bytes, .ctx = &x
+	};
 	enum th_code code;
 
 	th_remote_path(&path, session_id, "/export");
 	q.path = th_buf_str(&path);
-	code = th_remote_call(o->remote, &q, NULL, &err);
-	if (errnum)
-		return th_cli_die(1, "cannot write to standard output: %s", strerror(errnum));
-	return code ? th_cli_fail(&err) : 0;
+	code = th_remote_call(r, &q, NULL, err);
+	return x.errnum ? th_fail(err, TH_EIO, "cannot write to %s: %s", where, strerror(x.errnum))
+			: code;
 }

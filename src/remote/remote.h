@@ -109,6 +109,8 @@ int th_remote_cancel(struct th_common *o, const struct th_session_row *row);
 int th_remote_fork(struct th_common *o, struct th_str session_id, int64_t seq,
 		   struct th_str target);
 int th_remote_delete(struct th_common *o, struct th_str session_id);
-int th_remote_export(struct th_common *o, struct th_str session_id);
+/* The session as lines, to a descriptor that is called `where` in errors. */
+TH_NODISCARD enum th_code th_remote_export(struct th_remote *r, struct th_str session_id, int fd,
+					   const char *where, struct th_err *err);
 
 #endif

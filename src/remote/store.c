@@ -5,6 +5,7 @@
 #include "base/codec.h"
 #include "base/field.h"
 #include "base/limits.h"
+#include "base/moment.h"
 #include "remote/remote.h"
 
 // clang-format off
@@ -23,6 +24,7 @@
 	F(remote_row, int, turns, "turns", 0, "")                                         \
 	F(remote_row, int, calls, "calls", 0, "")                                         \
 	F(remote_row, int, tokens_in, "tokens_in", 0, "")                                 \
+	F(remote_row, int, tokens_cached, "tokens_cached", 0, "")                         \
 	F(remote_row, int, tokens_out, "tokens_out", 0, "")                               \
 	F(remote_row, int, cost_nano, "cost_nano", 0, "")                                 \
 	F(remote_row, int, created_ms, "created_ms", 0, "")                               \
@@ -32,6 +34,8 @@ TH_STRUCT(remote_row)
 // clang-format off
 TH_TABLE(remote_row, "a session of a server", true)
 // clang-format on
+
+#define COST_USD_MAX 9e9 /* in billionths it is a number of 63 bits */
 
 struct remote_store {
 	struct th_store store;
@@ -99,6 +103,7 @@ static enum th_code row_read(const struct th_json *v, struct th_arena *a,
 		.iteration = r.turns,
 		.calls = r.calls,
 		.tokens_in = r.tokens_in,
+		.tokens_cached = r.tokens_cached,
 		.tokens_out = r.tokens_out,
 		.cost_nano = r.cost_nano,
 		.created_ms = r.created_ms,
@@ -286,6 +291,79 @@ static enum th_code store_blob(struct th_store *s, const struct th_digest *hash,
 	return TH_OK;
 }
 
+/* ---- what was used ---- */
+
+static const char *const by_names[] = {
+	[TH_USAGE_BY_DAY] = "day",
+	[TH_USAGE_BY_USER] = "user",
+	[TH_USAGE_BY_AGENT] = "agent",
+	[TH_USAGE_BY_MODEL] = "model",
+};
+
+static void add_day(struct th_buf *path, const char *name, int64_t days)
+{
+	int64_t year, month, day;
+
+	if (!days)
+		return;
+	th_moment_date(days, &year, &month, &day);
+	th_buf_printf(path, "&%s=%04lld-%02lld-%02lld", name, (long long)year, (long long)month,
+		      (long long)day);
+}
+
+static enum th_code usage_read(const struct th_json *v, enum th_usage_by by,
+			       struct th_usage_row *ret, struct th_err *err)
+{
+	double cost = th_json_num(th_json_get(v, "cost_usd"), 0);
+	struct th_str key = th_json_get_str(v, by_names[by]);
+
+	*ret = (struct th_usage_row){
+		.sessions = th_json_get_int(v, "sessions", 0),
+		.turns = th_json_get_int(v, "turns", 0),
+		.calls = th_json_get_int(v, "calls", 0),
+		.tokens_in = th_json_get_int(v, "tokens_in", 0),
+		.tokens_cached = th_json_get_int(v, "tokens_cached", 0),
+		.tokens_out = th_json_get_int(v, "tokens_out", 0),
+		.used = { .tokens_written = th_json_get_int(v, "tokens_written", 0),
+			  .model_ms = th_json_get_int(v, "model_ms", 0),
+			  .tools_ms = th_json_get_int(v, "tools_ms", 0),
+			  .person_ms = th_json_get_int(v, "person_ms", 0) },
+	};
+	if (!(cost >= 0 && cost < COST_USD_MAX))
+		return bad_answer(err, th_fail(err, TH_EPROTO, "cost_usd is no sum of money"));
+	ret->cost_nano = (int64_t)(cost * 1e9 + 0.5);
+	if (by == TH_USAGE_BY_USER)
+		ret->user = key;
+	else if (by == TH_USAGE_BY_AGENT)
+		ret->agent = key;
+	else if (by == TH_USAGE_BY_MODEL)
+		ret->model = key;
+	else if (!th_moment_day(key, &ret->day))
+		return bad_answer(err, th_fail(err, TH_EPROTO, "day is no day"));
+	return TH_OK;
+}
+
+/* Of the caller, unless `user` says whose; * is all. */
+static enum th_code store_usage(struct th_store *s, const struct th_usage_filter *f,
+				th_usage_fn *fn, void *ctx, struct th_err *err)
+{
+	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(8 * TH_KIB);
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_json_iter it;
+	struct th_usage_row row;
+	enum th_code code;
+
+	th_buf_printf(&path, "/api/usage?by=%s", by_names[f->by]);
+	add_day(&path, "from", f->from_day);
+	add_day(&path, "to", f->to_day);
+	add_query(&path, "user", f->user);
+	code = get_json(s, th_buf_str(&path), &doc, err);
+	for (it = th_json_iter(th_json_get(th_json_root(doc), "usage"));
+	     !code && th_json_next(&it);)
+		code = usage_read(it.val, f->by, &row, err) ?: fn(ctx, &row, err);
+	return code;
+}
+
 /* ---- what it is not for ---- */
 
 static enum th_code store_lease(struct th_store *s, struct th_str session_id, struct th_arena *a,
@@ -311,6 +389,7 @@ static const struct th_store_kind kind = {
 	.list = store_list,
 	.read = store_read,
 	.blob = store_blob,
+	.usage = store_usage,
 	.verify = store_verify,
 };
 

@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import signal
 import socket
 import threading
@@ -147,6 +148,41 @@ class Remote(serving.Served):
         self.assertEqual((quiet.out, quiet.err), ("It is done.\n", ""))
         lines = self.far("run", "-a", "worker", "--json", "go").out.splitlines()
         self.assertEqual([json.loads(line)["seq"] for line in lines], list(range(1, len(lines) + 1)))
+
+    def test_every_form_of_an_export(self):
+        self.begin(shell("echo one; echo two"), say("It is done."))
+        self.far("run", "-a", "worker", "-s", "far", "go")
+        for form in ("lines", "html", "atif", "openai", "anthropic", "sharegpt"):
+            with self.subTest(form=form):
+                words = ["export", "far", "--format", form]
+                near = self.good(*words)
+                self.same(near, self.far(*words))
+                self.assertTrue(near.out)
+                self.far(*words, "-o", self.folder / form)
+                self.assertEqual((self.folder / form).read_text(), near.out)
+        for form in ("openhands", "openhands-v0"):
+            with self.subTest(form=form):
+                self.good("export", "far", "--format", form, "-o", self.folder / "here")
+                self.far("export", "far", "--format", form, "-o", self.folder / "there")
+                here, there = [{p.relative_to(f): p.read_bytes() for p in f.rglob("*") if p.is_file()} for f in (self.folder / "here", self.folder / "there")]
+                self.assertTrue(here)
+                self.assertEqual(here, there)
+                shutil.rmtree(self.folder / "here")
+                shutil.rmtree(self.folder / "there")
+
+    def test_what_was_used(self):
+        self.begin(shell("echo one"), say("It is done."))
+        self.far("run", "-a", "worker", "-s", "far", "go")
+        for by in ("day", "user", "agent", "model", "session"):
+            for form in ([], ["--json"]):
+                with self.subTest(by=by, form=form):
+                    near = self.good("usage", "--by", by, *form)
+                    self.same(near, self.far("usage", "--by", by, *form))
+                    self.assertIn("{" if form else "sessions", near.out)
+        self.assertEqual(self.far("usage", "--from", "2000-01-01", "--to", "2000-01-02").err, self.good("usage", "--to", "2000-01-02").err)
+        self.bad(1, "needs the scope admin", "--server", self.url, "usage", "--user", "bob", env=self.there)
+        boss = dict(self.env, THOLE_TOKEN=serving.TOKENS["boss"])
+        self.assertIn("alice", self.good("--server", self.url, "usage", "--by", "user", "--user", "*", env=boss).out)
 
     def test_a_further_message(self):
         self.begin(say("One."), say("Two."))
@@ -291,7 +327,7 @@ class Remote(serving.Served):
                             (["import works on this machine"], [*far, "import"]),
                             (["http"], ["--server", "ftp://x", "sessions"]),
                             (["no command"], [*far]),
-                            (["no agent of that name"], [*far, "run", "-a", "nobody", "go"]),
+                            (["there is no agent of that name; the server has: ", "worker"], [*far, "run", "-a", "nobody", "go"]),
                             (["no session \"nothing\" on this server"], [*far, "log", "nothing"]),
                             (["no session", "on this server"], [*far, "resume", "nothing"])):
             ended = self.thole(*args, env=self.there)
