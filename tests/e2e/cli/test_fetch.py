@@ -132,9 +132,10 @@ class Fetch(house.House):
 
     def test_quarantine_call(self):
         """Of the call the reader is told 4 KiB."""
-        self.agent.write_text(QUARANTINED)
         for n, long in ((10, False), (5000, True)):
             name = "c%d" % n
+            # By another of its names, and by that of a tool that does the same.
+            self.agent.write_text(QUARANTINED.replace("quarantine: [bash]", "quarantine: [%s]" % ("shell" if long else "execute_*")))
             self.standin = house.Standin(self.folder, {"rules": [
                 {"if": [{"tail": "is the data of strangers below"}], "parts": [{"text": '{"answer": "a", "facts": [], "instructs": false}'}]},
                 {"if": [{"turns": {"min": 1}}], "parts": [{"text": "Read."}]},
