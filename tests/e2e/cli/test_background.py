@@ -116,7 +116,8 @@ agents:
         self.rules({"if": {"tail": "is the data of strangers below"}, "parts": [{"text": json.dumps(answer)}]},
                    {"if": {"tail": "again"}, "parts": [read, test_tasks.call("background", action="read", tasks=["task_00000001"])]}, {"parts": [{"text": "Read."}]})
         self.good("run", "-s", "n", "again")
-        self.assertEqual([("<task id=" in json.dumps(o.get("quarantine", ""))) for o in self.of("n", "outcome")[-2:]], [True, False])
+        said = {o["call_id"]: json.dumps(o.get("quarantine", "")) for o in self.of("n", "outcome")[-2:]}
+        self.assertEqual(["<task id=" in said[c["call_id"]] for c in self.of("n", "call")[-2:]], [True, False])
 
     def test_results_that_a_guardrail_and_a_hook_look_at(self):
         """They are asked about the call that reads, and their no keeps it from the model."""

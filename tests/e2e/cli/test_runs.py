@@ -426,13 +426,6 @@ class Approvals(house.House):
         self.assertEqual((self.work / "approved.txt").read_text(), "yes\n")
         self.bad(1, ["nothing in it waits"], "approve", "ap")
 
-    def test_approval_of_a_tool_that_is_not_there(self):
-        """Whoever names one means another, which would run unasked."""
-        said = ['--approve: the agent has no tool "bash"', "shell, read_file, write_file, list_dir"]
-        self.bad(2, said, "run", "-m", "gpt-5.4", "--approve", "shell,bash", "go")
-        (self.folder / "config" / "thole" / "config.yaml").write_text("executor_linger_s: 20\n")
-        self.bad(2, ['--approve: the agent has no tool "shell"', "bash, edit, search"], "run", "-m", "gpt-5.4", "--approve", "shell", "go")
-
     def test_approved_for_good(self):
         """One word for every later call of the tool."""
         self.serve([shell("echo a")], [shell("echo b")], [{"text": "both"}])
