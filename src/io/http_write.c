@@ -231,6 +231,7 @@ static void answered(struct th_http_request *r)
 	r->data = NULL;
 	r->total = 0;
 	r->wants_room = false;
+	r->chunked = false;
 	r->head_done = false;
 	if (!r->last)
 		th_http1_next(r->parser);

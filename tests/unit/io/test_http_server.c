@@ -19,6 +19,7 @@ struct rig {
 	size_t body_max;
 	bool streams;
 	struct th_str reply; /* in place of the body; .ptr NULL: none */
+	int status;          /* of what is answered at once; 0: 200 */
 };
 
 static size_t on_head(void *ctx, struct th_http_request *r)
@@ -36,7 +37,8 @@ static void on_request(void *ctx, struct th_http_request *r)
 
 	g->requests++;
 	if (!g->streams) {
-		th_http_reply(r, 200, "text/plain", (struct th_str){ NULL, 0 },
+		th_http_reply(r, g->status ? g->status : 200, "text/plain",
+			      (struct th_str){ NULL, 0 },
 			      g->reply.ptr ? g->reply : th_http_body(r));
 		return;
 	}
@@ -141,6 +143,34 @@ static void test_answers(void **state)
 	assert_int_equal(g.requests, 3);
 	assert_int_equal(g.ends, 3);
 	assert_int_equal(g.gone, 0);
+	end(&g);
+}
+
+/* An answer without a body is not chunked, also where the one before on its connection was. */
+static void test_no_body_after_a_stream(void **state)
+{
+	static const int statuses[] = { 204, 304 };
+	struct rig g;
+
+	(void)state;
+	begin(&g, &patient);
+	for (size_t i = 0; i < TH_COUNT(statuses); i++) {
+		const char *said;
+		int fd = client(&g);
+
+		g.streams = true;
+		say(fd, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
+		assert_non_null(strstr(hear(&g, fd), "Transfer-Encoding: chunked"));
+		th_http_end(g.stream);
+		assert_string_equal(hear(&g, fd), "0\r\n\r\n");
+		g.streams = false;
+		g.status = statuses[i];
+		say(fd, "GET /b HTTP/1.1\r\nHost: x\r\n\r\n");
+		said = hear(&g, fd);
+		assert_null(strstr(said, "Transfer-Encoding"));
+		assert_null(strstr(said, "Content-Length"));
+		close(fd);
+	}
 	end(&g);
 }
 
@@ -422,7 +452,7 @@ int main(void)
 		cmocka_unit_test(test_gone_before),   cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_ahead),         cmocka_unit_test(test_no_more_ahead),
 		cmocka_unit_test(test_linger),        cmocka_unit_test(test_most_connections),
-		cmocka_unit_test(test_largest_reply),
+		cmocka_unit_test(test_largest_reply), cmocka_unit_test(test_no_body_after_a_stream),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
