@@ -43,7 +43,7 @@ def picture(color):
 class Walk(serving.Served):
     def begin(self):
         agents = self.folder / "agents"
-        agents.mkdir()
+        agents.mkdir(exist_ok=True)
         (agents / "default.yaml").write_text("name: default\ntools: [shell]\n")
         (agents / "asks.yaml").write_text("name: asks\ntools: [shell]\napprove: [shell]\n")
         (agents / "looks.yaml").write_text("name: looks\ntools: [edit]\n")
@@ -64,13 +64,9 @@ class Walk(serving.Served):
         self.responses = {who: [] for who in USERS}
         self.conversations = {who: [] for who in USERS}
         self.pictures = {}                         # of each user: the session that has it, and its blob
-        self.lines = {who: pipeline.Line(self.port) for who in USERS}
-        self.doors = {}
+        self.lines, self.doors = {}, {}
         for who in USERS:
-            answer = self.call("POST", "/api/login", {"token": serving.TOKENS[who]}, who=None)
-            cookie = "Cookie: %s\r\nOrigin: http://127.0.0.1:%d\r\n" % (answer.headers["Set-Cookie"].split(";")[0], self.port)
-            token = "Authorization: Bearer %s\r\n" % serving.TOKENS[who]
-            self.doors[who] = [cookie.encode()] + 2 * [token.encode()]
+            self.lines[who], self.doors[who] = self.seat(who)
         self.routes = {"/api/sessions/": [], "/v1/responses/": [], "/v1/conversations/": []}
         for path, methods in self.good_call("GET", "/api/openapi.json")["paths"].items():
             for prefix, found in self.routes.items():
@@ -85,6 +81,13 @@ class Walk(serving.Served):
             connection.close()
             self.pictures[who] = "seen-" + who, made[who][1]
             self.assertEqual(self.ask(who, "GET", "/api/sessions/%s/blobs/%s" % self.pictures[who]).body, made[who][0])
+
+    def seat(self, who):
+        """A connection to the server, and the ways to say who asks: by a browser's login, and by token."""
+        answer = self.call("POST", "/api/login", {"token": serving.TOKENS[who]}, who=None)
+        cookie = "Cookie: %s\r\nOrigin: http://127.0.0.1:%d\r\n" % (answer.headers["Set-Cookie"].split(";")[0], self.port)
+        token = "Authorization: Bearer %s\r\n" % serving.TOKENS[who]
+        return pipeline.Line(self.port), [cookie.encode()] + 2 * [token.encode()]
 
     # ---- requests ----
 
