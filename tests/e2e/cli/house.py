@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of the command line share: a home of their own, thole in it, and the stand-in model server."""
 
+import contextlib
 import json
 import os
 import pathlib
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -73,6 +75,8 @@ class Standin:
 class House(unittest.TestCase):
     """A test with a home of its own; executors that are left are told to end."""
 
+    settings = {}  # what its environment has more
+
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="thole-cli-"))
         self.folder.chmod(0o755)
@@ -88,6 +92,7 @@ class House(unittest.TestCase):
         self.env["XDG_RUNTIME_DIR"] = str(self.folder / "runtime")
         self.env["HOME"] = str(self.folder)
         self.env["OPENAI_API_KEY"] = KEY
+        self.env.update(self.settings)
         (self.folder / "config" / "thole").mkdir(mode=0o700)
         (self.folder / "config" / "thole" / "config.yaml").write_text(
             "executor_linger_s: 20\ntools: [shell, read_file, write_file, list_dir]\n")
@@ -164,6 +169,28 @@ class House(unittest.TestCase):
         found = [p for p in self.folder.rglob("*.db")]
         self.assertEqual(len(found), 1, found)
         return found[0]
+
+    # What tests/postgres does in another way; the tests know of their log no more than this.
+
+    def store_url(self):
+        return "sqlite:%s" % self.store()
+
+    @contextlib.contextmanager
+    def store_held(self):
+        """Another process writes to it, and nobody else can."""
+        with contextlib.closing(sqlite3.connect(self.store(), isolation_level=None)) as db:
+            db.execute("begin immediate")
+            yield
+            db.execute("rollback")
+
+    @contextlib.contextmanager
+    def event_missing(self, seq):
+        """Meanwhile this event of each session is not there. At both ends nobody has the log."""
+        whole = self.store().read_bytes()
+        with contextlib.closing(sqlite3.connect(self.store(), isolation_level=None)) as db:
+            self.assertTrue(db.execute("delete from events where seq = ?", (seq,)).rowcount)
+        yield
+        self.store().write_bytes(whole)
 
     def kinds(self, name):
         return [e["kind"] for e in self.events(name)]

@@ -331,7 +331,7 @@ class Conversations(Faces):
         c = self.create()
         self.say(c, "hold")
         self.assertEqual(self.end_http(), 0)
-        other = self.start("resume", c["id"], "--store", "sqlite:" + str(self.store()), stderr=subprocess.DEVNULL)
+        other = self.start("resume", c["id"], "--store", self.store_url(), stderr=subprocess.DEVNULL)
         self.addCleanup(other.communicate)
         self.wait_for(lambda: "intent" in [e["kind"] for e in house.House.events(self, c["id"])])
         self.listen()

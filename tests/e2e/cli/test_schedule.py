@@ -15,7 +15,7 @@ MOST = 1000  # TH_SERVE_SCHEDULED_MAX
 
 class Scheduled(serving.Served):
     def begin(self, name, at, status=201, **more):
-        return self.call("POST", "/api/sessions", {"id": name, "message": "Go.", "start_at": at, **more})
+        return self.patient_call("POST", "/api/sessions", {"id": name, "message": "Go.", "start_at": at, **more})
 
     def made(self, name, at, **more):
         answer = self.begin(name, at, **more)
@@ -47,7 +47,7 @@ class Scheduled(serving.Served):
         # What waits is a list of its own; what is over is not.
         listed = self.good_call("GET", "/api/sessions?state=scheduled")["sessions"]
         self.assertEqual([(s["session_id"], s["start_ms"]) for s in listed], [("late", late["start_ms"])])
-        self.assertIn("scheduled", self.good("sessions", "--store", "sqlite:" + str(self.store())).out)
+        self.assertIn("scheduled", self.good("sessions", "--store", self.store_url()).out)
         # What is said meanwhile is read then; it may begin earlier, and never.  Nobody has it open in a new server.
         self.assertEqual(self.end_http(), 0)
         self.serve_http()

@@ -4,7 +4,6 @@
 import contextlib
 import json
 import socket
-import sqlite3
 import struct
 import unittest
 import uuid
@@ -118,13 +117,11 @@ class Sockets(test_v1.Face):
         self.begin_waiting([{"text": "Done."}])
         self.ask()
         one = self.waits()
-        with contextlib.closing(sqlite3.connect(self.store(), isolation_level=None)) as db:
-            db.execute("begin immediate")
+        with self.store_held():
             for n in range(17):
                 self.wire.send({"type": "response.steer", "previous_response_id": one, "input": "Word %d." % n})
             refused = self.wire.until(lambda m: m["type"].startswith("response.steer."))
             self.assertEqual((refused["type"], refused["error"]["code"]), ("response.steer.failed", "too_many_pending_steers"))
-            db.execute("rollback")
         for _ in range(16):
             self.assertEqual(self.wire.until(lambda m: m["type"].startswith("response.steer."))["type"], "response.steer.accepted")
         self.assertEqual(self.steer(one, "Word 17.")["type"], "response.steer.accepted")
