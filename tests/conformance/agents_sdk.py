@@ -195,9 +195,13 @@ def in_no_order(case, phase):
     return {**phase, "hooks": hooks, "next_steps": sorted(phase["next_steps"]), "side_effects": sorted(phase["side_effects"])}
 
 
+def new_store(case, folder):
+    """The URL of an empty one (tests/postgres/test_cases.py has another)."""
+    return "sqlite:" + os.path.join(folder, re.sub(r"\W", "_", case["name"]) + ".db")
+
+
 def play(case, model, folder):
-    store = "sqlite:" + os.path.join(folder, re.sub(r"\W", "_", case["name"]) + ".db")
-    text = json.dumps(spec(case, store, "http://127.0.0.1:%d" % model.server_address[1]))
+    text = json.dumps(spec(case, new_store(case, folder), "http://127.0.0.1:%d" % model.server_address[1]))
     model.begin(case["model_turns"], [plain_request(r)["input"] for r in case["expected"].get("requests", [])],
                 lambda body: plain_request(body)["input"], (case["config"].get("options", {}).get("retry") or {}).get("statuses"))
     env = {"PATH": os.environ["PATH"], "HOME": folder, "XDG_RUNTIME_DIR": folder, "XDG_STATE_HOME": folder,
