@@ -16,6 +16,7 @@ import maps
 import sources
 import symbols
 import tally
+import tiers
 import unused
 import waits
 import words
@@ -369,6 +370,14 @@ class Tally(unittest.TestCase):
     def test_counts(self):
         results = ["OK", "OK", "SKIP", "FAIL", "TIMEOUT", "ERROR", "EXPECTEDFAIL", "UNEXPECTEDPASS"]
         self.assertEqual(tally.tally(f'{{"result": "{r}"}}' for r in results), (3, 4, 1))
+
+
+class Tiers(unittest.TestCase):
+    def test_one_that_nothing_runs(self):
+        tests = [{"cmd": ["python3", "/long.py", "/short.py"], "suite": ["thole:torture"]}, {"cmd": ["python3", "/short.py"], "suite": ["thole:e2e"]},
+                 {"cmd": ["python3", "/both.py"], "suite": ["thole:e2e", "thole:tiers"]}, {"cmd": ["python3", "/plain.py"], "suite": ["thole:e2e"]},
+                 {"cmd": ["python3", "/bad.py"], "suite": ["thole:e2e", "thole:once"]}]
+        self.assertEqual(tiers.unrun(tests, lambda path: path.name != "plain.py"), ["/bad.py"])
 
 
 if __name__ == "__main__":
