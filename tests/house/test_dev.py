@@ -61,8 +61,8 @@ class Words(unittest.TestCase):
 
 
 class Check(unittest.TestCase):
-    def check(self, results, *parts, clients=None, **more):
-        """`clients` is the exit status of each client, or they are not there."""
+    def check(self, results, *parts, clients=None, missing="", **more):
+        """`clients` is the exit status of each client, or they are not there; `missing` is why the last one cannot run."""
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             tree, tools = folder / "tree", folder / "tools"
@@ -73,9 +73,9 @@ class Check(unittest.TestCase):
             if clients is not None:
                 (folder / "shared").mkdir()
                 (tree / "tests" / "clients").mkdir()
-                for name in ("run", "openhands_sdk"):
+                for name, why in (("run", ""), ("openhands_sdk", ""), ("openresponses", missing)):
                     (tree / "tests" / "clients" / (name + ".py")).write_text(
-                        f"import sys\nsys.exit(0 if '--missing' in sys.argv else {clients})\n", encoding="utf-8")
+                        f"import sys\nif '--missing' in sys.argv:\n    print({why!r})\nelse:\n    sys.exit({clients})\n", encoding="utf-8")
             for name, text in TOOLS.items():
                 (tools / name).write_text(text, encoding="utf-8")
                 (tools / name).chmod(0o755)
@@ -102,6 +102,9 @@ class Check(unittest.TestCase):
         status, lines = self.check("OK OK SKIP", clients=0)
         self.assertEqual((status, lines[-1]), (0, "16 passed, 0 failed, 5 skipped"))
         self.assertIn("ok    clients: openhands_sdk.py", " ".join(lines))
+        status, lines = self.check("OK OK SKIP", clients=0, missing="it is not here")
+        self.assertEqual((status, lines[-1]), (0, "15 passed, 0 failed, 5 skipped"))
+        self.assertIn("clients: openresponses.py: skipped: it is not here", lines)
         status, lines = self.check("OK OK SKIP", clients=3)
         self.assertEqual((status, lines[-1]), (1, "14 passed, 1 failed, 5 skipped"))
         self.assertIn("failed: clients: run.py", lines)
