@@ -32,7 +32,9 @@ def main():
             postgres.sql("DROP SCHEMA IF EXISTS thole CASCADE")
             return postgres.url()
         agents_sdk.new_store = new_store
-        sys.exit(agents_sdk.main())
+        failed = agents_sdk.main()
+        assert postgres.sql("SELECT count(*) FROM thole.sessions") != "0", "the last one's log is there"
+        sys.exit(failed)
 
 
 if __name__ == "__main__":
