@@ -31,7 +31,7 @@ class OnPostgres(serving.Served):
 
     def setUp(self):
         self.postgres.sql("DROP SCHEMA IF EXISTS thole CASCADE")
-        self.settings = {"THOLE_MODEL": "gpt-5.4", "THOLE_STORE": self.postgres.url()}
+        self.more_env = {"THOLE_MODEL": "gpt-5.4", "THOLE_STORE": self.postgres.url()}
         super().setUp()
 
     def store_url(self):

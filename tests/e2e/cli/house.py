@@ -75,7 +75,7 @@ class Standin:
 class House(unittest.TestCase):
     """A test with a home of its own; executors that are left are told to end."""
 
-    settings = {}  # what its environment has more
+    more_env = {}  # what its environment has besides
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="thole-cli-"))
@@ -92,7 +92,7 @@ class House(unittest.TestCase):
         self.env["XDG_RUNTIME_DIR"] = str(self.folder / "runtime")
         self.env["HOME"] = str(self.folder)
         self.env["OPENAI_API_KEY"] = KEY
-        self.env.update(self.settings)
+        self.env.update(self.more_env)
         (self.folder / "config" / "thole").mkdir(mode=0o700)
         (self.folder / "config" / "thole" / "config.yaml").write_text(
             "executor_linger_s: 20\ntools: [shell, read_file, write_file, list_dir]\n")
