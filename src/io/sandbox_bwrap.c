@@ -377,21 +377,29 @@ size_t th_sandbox_options(const struct th_sandbox_plan *p, const char **ret)
 	return n;
 }
 
-/* Folders of another owner are shown to the unprivileged user as its own. */
-static enum th_code add_shown(struct th_sandbox_plan *p, const char *path, struct th_err *err)
+/*
+ * Folders of another owner are shown to the unprivileged user as its own.  One that is open to all
+ * can be used as it is, and so is where nothing can be mapped.  But what is in it need not be open:
+ * so the workspace, in which the file tools and people work too, is shown where that can be done.
+ */
+static enum th_code add_shown(struct th_sandbox_plan *p, const char *path, bool is_workspace,
+			      struct th_err *err)
 {
 	struct stat st;
 	if (!p->drop || !path)
 		return TH_OK;
 	if (stat(path, &st) < 0)
 		return th_fail_errno(err, errno, "%s", path);
-	if (st.st_uid == p->uid || !S_ISDIR(st.st_mode) || (st.st_mode & 0003) == 0003)
+	bool open = (st.st_mode & 0003) == 0003;
+	if (st.st_uid == p->uid || !S_ISDIR(st.st_mode) || (open && !is_workspace))
 		return TH_OK;
 	if (p->shown_count == TH_PLAN_SHOWN_MAX)
 		return th_fail(err, TH_ELIMIT, "more than %d writable folders", TH_PLAN_SHOWN_MAX);
 	int fd = th_userns_swapping(st.st_uid, p->uid, st.st_gid, p->gid);
 	if (fd < 0 || !th_idmap_works(path, fd)) {
 		th_fd_close(&fd);
+		if (open)
+			return TH_OK;
 		return th_fail(
 		    err, TH_EUNSUPPORTED,
 		    "%s belongs to user %u, commands run as user %u, and its file system "
@@ -435,11 +443,11 @@ enum th_code th_sandbox_plan_namespaces(struct th_sandbox_plan *p, const struct 
 	args2(p, "--json-status-fd", number(p, "", TH_PLAN_FD_STATUS));
 	if (p->failed)
 		return th_fail(err, TH_ELIMIT, "too many paths for one sandbox");
-	code = s->workspace_readonly ? TH_OK : add_shown(p, s->workspace, err);
+	code = s->workspace_readonly ? TH_OK : add_shown(p, s->workspace, true, err);
 	for (size_t i = 0; code == TH_OK && s->writable && s->writable[i]; i++)
-		code = add_shown(p, s->writable[i], err);
+		code = add_shown(p, s->writable[i], false, err);
 	if (code == TH_OK)
-		code = add_shown(p, s->tmp, err);
+		code = add_shown(p, s->tmp, false, err);
 	p->namespaced = true;
 	return code;
 }

@@ -32,6 +32,14 @@ static struct th_child_exit status;
 static bool ended;
 static char base[64], workspace[80], outside[80];
 static struct th_sandbox_report report;
+static bool cannot_map; /* a file system without ID-mapped mounts */
+
+bool __real_th_idmap_works(const char *path, int userns_fd);
+bool __wrap_th_idmap_works(const char *path, int userns_fd);
+bool __wrap_th_idmap_works(const char *path, int userns_fd)
+{
+	return !cannot_map && __real_th_idmap_works(path, userns_fd);
+}
 
 static int setup(void **state)
 {
@@ -54,6 +62,7 @@ static int teardown(void **state)
 	(void)state;
 	th_buf_deinit(&out);
 	th_buf_deinit(&errors);
+	cannot_map = false;
 	loop = th_loop_free(loop);
 	return th_dir_remove(base, NULL);
 }
@@ -197,6 +206,55 @@ static void uid_can_be_chosen(void **state)
 	s.gid = 54321;
 	expect(&s, "id -u; id -g; id -G; touch mine; stat -c %u mine",
 	       "12345\n54321\n54321\n12345\n");
+}
+
+/* chmod 777, or the emptyDir of Kubernetes: it is lent like any other of root's. */
+static void a_workspace_open_to_all_is_lent_too(void **state)
+{
+	static const mode_t modes[] = { 0755, 0777, 01777 };
+	struct th_sandbox s = sandbox_of(TH_SANDBOX_FULL);
+	char made[128], sub[128], new[128];
+	struct stat st;
+
+	(void)state;
+	if (geteuid() != 0 || !report.idmap)
+		skip();
+	snprintf(made, sizeof(made), "%s/made", workspace);
+	snprintf(sub, sizeof(sub), "%s/sub", workspace);
+	snprintf(new, sizeof(new), "%s/new", workspace);
+	assert_int_equal(th_dir_make(sub, 0755, NULL), TH_OK);
+	for (size_t i = 0; i < TH_COUNT(modes); i++) {
+		assert_int_equal(th_file_write(made, TH_STR("x\n"), 0644, NULL), TH_OK);
+		assert_int_equal(chmod(workspace, modes[i]), 0);
+		expect(&s,
+		       TRY("echo y >> made") TRY("touch sub/other new") "cat made; stat -c %u new",
+		       "yes\nyes\nx\ny\n65534\n");
+		assert_int_equal(stat(new, &st), 0);
+		assert_int_equal(st.st_uid, 0);
+		assert_int_equal(unlink(new), 0);
+	}
+}
+
+/* Where nothing can be mapped one that is open to all is as it is, and any other is refused. */
+static void an_open_workspace_needs_no_mapping(void **state)
+{
+	struct th_sandbox s = sandbox_of(TH_SANDBOX_FULL);
+	struct th_sandbox_plan *plan = NULL;
+	struct th_err err = {};
+	struct stat st;
+	char new[128];
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	cannot_map = true;
+	assert_int_equal(th_sandbox_plan_new(&s, &plan, &err), TH_EUNSUPPORTED);
+	assert_non_null(strstr(err.msg, "chown"));
+	assert_int_equal(chmod(workspace, 0777), 0);
+	expect(&s, "touch new && stat -c %u new", "65534\n");
+	snprintf(new, sizeof(new), "%s/new", workspace);
+	assert_int_equal(stat(new, &st), 0);
+	assert_int_equal(st.st_uid, 65534);
 }
 
 static int listen_somewhere(int *ret_port)
@@ -541,6 +599,8 @@ int main(void)
 	    { #name " (kernel)", name, setup, teardown, &kernel }
 		T(the_probe_says_what_it_found),
 		BOTH(the_workspace_is_writable_and_files_belong_to_its_owner),
+		T(a_workspace_open_to_all_is_lent_too),
+		T(an_open_workspace_needs_no_mapping),
 		T(a_read_only_workspace_is_read_only),
 		BOTH(what_is_outside_cannot_be_touched),
 		BOTH(system_and_devices_work),
