@@ -69,6 +69,7 @@ struct search {
 	uint64_t end_ms, bytes;
 	size_t files, matched_files, matches, too_large, skipped;
 	bool full, late, cut; /* cut: more files or bytes than are looked at */
+	bool names_cr;        /* the pattern does: it is looked for in the bytes as they are */
 	bool more;            /* a folder has more entries than are looked at */
 	struct hit *hits;
 	size_t hit_count, hit_space;
@@ -154,6 +155,20 @@ static void look_inside(struct search *s, struct th_str text)
 	s->matched_files += any;
 }
 
+/* "\r\n" ends a line as "\n" does, as the tool `edit` shows it. */
+static void drop_cr(struct th_buf *b)
+{
+	char *to = b->len ? memchr(b->ptr, '\r', b->len) : NULL;
+	const char *end = b->ptr + b->len;
+
+	if (!to)
+		return;
+	for (const char *at = to; at < end; at++)
+		if (*at != '\r' || at + 1 == end || at[1] != '\n')
+			*to++ = *at;
+	th_buf_truncate(b, (size_t)(to - b->ptr));
+}
+
 static void read_file(struct search *s, int folder, const char *name)
 {
 	TH_CLEANUP(th_fd_close)
@@ -170,8 +185,10 @@ static void read_file(struct search *s, int folder, const char *name)
 	th_buf_clear(&s->content);
 	if (th_file_read_fd(fd, TH_SEARCH_FILE_MAX, &s->content, NULL))
 		return;
+	s->bytes += s->content.len;
+	if (!s->names_cr)
+		drop_cr(&s->content);
 	text = th_buf_str(&s->content);
-	s->bytes += text.len;
 	if (text.len > 0 && !memchr(text.ptr, '\0', TH_MIN(text.len, BINARY_LOOK)))
 		look_inside(s, text);
 }
@@ -516,6 +533,15 @@ static void worked(void *ctx)
 	th_buf_deinit(&evidence);
 }
 
+/* "\r", and not the "r" behind a "\\". */
+static bool names_cr(struct th_str pattern)
+{
+	for (size_t i = 0; i + 1 < pattern.len; i++)
+		if (pattern.ptr[i] == '\\' && pattern.ptr[++i] == 'r')
+			return true;
+	return th_str_find_char(pattern, '\r') >= 0;
+}
+
 static enum th_code compile(struct search *s)
 {
 	struct th_str pattern = s->args->pattern;
@@ -529,6 +555,7 @@ static enum th_code compile(struct search *s)
 			       TH_SEARCH_PATTERN_MAX);
 	if (s->args->ignore_case)
 		flags |= PCRE2_CASELESS;
+	s->names_cr = names_cr(pattern);
 	s->code = pcre2_compile((PCRE2_SPTR)pattern.ptr, pattern.len, flags, &error, &at, NULL);
 	if (!s->code) {
 		pcre2_get_error_message(error, why, sizeof(why));

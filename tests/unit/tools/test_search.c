@@ -104,6 +104,39 @@ static void finds_lines(void **state)
 			    "[0 matching lines]");
 }
 
+/* The model sees files without the CR of their lines (edit.c), and so its patterns know of none. */
+static void ends_of_lines(void **state)
+{
+	static const struct {
+		const char *pattern, *says;
+	} rows[] = {
+		{ "b$", "f:1: ab\nf:3: b\n[2 matching lines in 1 files]" },
+		{ "^$", "f:2: \n[1 matching lines in 1 files]" },
+		{ "^b$", "f:3: b\n[1 matching lines in 1 files]" },
+		{ "b\\nc", "f:3: b\nf:4: c \n[2 matching lines in 1 files]" },
+		{ "a.$", "f:1: ab\n[1 matching lines in 1 files]" },
+		{ "[^xb\\\\n]$", "f:4: c \nf:6: \\r\n[2 matching lines in 1 files]" },
+		/* Whoever names it is looking for it. */
+		{ "b\\\\r$", "f:1: ab\nf:3: b\n[2 matching lines in 1 files]" },
+		{ "\\\\\\\\r$", "f:6: \\r\n[1 matching lines in 1 files]" },
+	};
+
+	(void)state;
+	put("f", "ab\r\n\r\nb\r\nc \r\nx\r\n\\r\r\n");
+	for (size_t i = 0; i < TH_COUNT(rows); i++) {
+		char arguments[64];
+
+		snprintf(arguments, sizeof(arguments), "{\"pattern\":\"%s\"}", rows[i].pattern);
+		tool("search", arguments);
+		if (strcmp(run.text.ptr, rows[i].says) != 0)
+			fail_msg("%s: %s", arguments, run.text.ptr);
+	}
+	/* One that stands in a line is its own. */
+	put("f", "a\rb\r\nc\r");
+	assert_true(has(tool("search", "{\"pattern\":\"a.b$\"}"), "f:1: "));
+	assert_true(has(tool("search", "{\"pattern\":\"c.$\"}"), "f:2: "));
+}
+
 static void lists_files_newest_first(void **state)
 {
 	struct timeval old[2] = { { 1000, 0 }, { 1000, 0 } },
@@ -315,6 +348,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(finds_behind_long_strings),
 		TEST(finds_lines),
+		TEST(ends_of_lines),
 		TEST(lists_files_newest_first),
 		TEST(refuses),
 		TEST(is_bounded),
