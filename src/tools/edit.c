@@ -122,7 +122,7 @@ static void work_change(void *ctx)
 	th_tool_owner_leave(env);
 	if (code)
 		return;
-	if (!taking_back &&
+	if (!taking_back && !env->no_undo &&
 	    th_undo_push(env, &e->place, th_buf_str(&e->bytes), &e->new_digest, &why))
 		th_buf_printf(&e->say, "\n[undo_edit cannot take this back: %s]", why.msg);
 	th_tool_owner_enter(env);

@@ -250,6 +250,7 @@ static struct th_memory *memory_of(struct th_tool_env *env)
 		.owner_uid = env->owner_uid,
 		.owner_gid = env->owner_gid,
 		.undo_fd = -1,
+		.no_undo = true,
 	};
 	return m;
 }

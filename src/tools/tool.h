@@ -55,7 +55,8 @@ struct th_tool_env {
 	const char *const *(*desktop_prefix)(void *ctx);
 	void *desktop_ctx;
 	struct th_tool_drain *drains; /* shell.c: output of what commands left running */
-	int undo_fd; /* folder for what `edit` replaces, outside the workspace; -1: none */
+	int undo_fd;  /* folder for what `edit` replaces, outside the workspace; -1: none */
+	bool no_undo; /* a tool above takes no edit back, and nothing is said of that */
 	struct th_bash_shell *shells; /* bash.c: those that live on between calls */
 	/* Told when the terminal of the first shell may show something else (bash_view.h); it may
 	 * call nothing of the tools. */

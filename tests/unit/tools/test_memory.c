@@ -55,6 +55,7 @@ static void test_words(void **state)
 	SAYS(
 	    "{\"command\":\"create\",\"path\":\"/memories/a/b.md\",\"file_text\":\"one\\ntwo\\n\"}",
 	    "File created successfully at: /memories/a/b.md");
+	assert_null(strstr(run.text.ptr, "undo_edit")); /* it has no such command */
 	assert_true(there(TH_MEMORY_FOLDER "/a/b.md"));
 	SAYS("{\"command\":\"view\",\"path\":\"/memories\"}", "/memories/a/b.md");
 	SAYS("{\"command\":\"view\",\"path\":\"/memories/a/b.md\",\"view_range\":[2,2]}", "two");
@@ -64,6 +65,7 @@ static void test_words(void **state)
 	SAYS("{\"command\":\"insert\",\"path\":\"/memories/a/b.md\",\"insert_line\":0,"
 	     "\"insert_text\":\"zero\\n\"}",
 	     "has been edited");
+	assert_null(strstr(run.text.ptr, "undo_edit"));
 	SAYS("{\"command\":\"view\",\"path\":\"/memories/a/b.md\"}",
 	     "1\tzero\n     2\tone\n     3\t2");
 	SAYS("{\"command\":\"rename\",\"old_path\":\"/memories/a/b.md\",\"new_path\":\"/memories/c/"
