@@ -94,7 +94,8 @@ enum thole_code {
 	THOLE_EUNSUPPORTED = -14, /* this build or machine cannot */
 	THOLE_EFENCED = -15,      /* another runtime took the session meanwhile */
 	THOLE_EDIVERGED = -16,    /* the log goes another way than this version would */
-	THOLE_EPLACE = -17        /* this machine lacks labels (thole_runtime_labels) */
+	THOLE_EPLACE = -17,       /* this machine lacks labels (thole_runtime_labels) */
+	THOLE_ESETUP = -18        /* no key or address of a model's server; who runs this sets it */
 };
 
 struct thole_error {
@@ -553,8 +554,8 @@ TH_API const char *thole_state_name(int state);
 
 /*
  * Begins a session.  `id`: its name, 1 to 128 bytes; NULL: a new UUID.  EEXIST: the store has it.
- * EUSAGE (model, key, tool, …) at once.  One with a computer of thole's own is LOADING first: what
- * is said to it meanwhile (one message, or a resume) waits.
+ * EUSAGE (model, tool, …) and ESETUP (key) at once.  One with a computer of thole's own is LOADING
+ * first: what is said to it meanwhile (one message, or a resume) waits.
  */
 TH_API int thole_session_new(struct thole_runtime *rt, struct thole_agent *agent, const char *id,
 			     struct thole_session **ret, struct thole_error *err);

@@ -32,7 +32,8 @@
 	X(EUNSUPPORTED, -14, "unsupported", 1)                                 \
 	X(EFENCED, -15, "fenced", 1)     /* a newer owner holds the session */  \
 	X(EDIVERGED, -16, "diverged", 1) /* the log goes another way than we would */ \
-	X(EPLACE, -17, "place", 1)       /* another machine can: labels are missing here */
+	X(EPLACE, -17, "place", 1)       /* another machine can: labels are missing here */ \
+	X(ESETUP, -18, "setup", 2)       /* whoever runs this has to set a key or an address */
 /* clang-format on */
 
 #define X(id, value, name, exit_code) TH_##id = (value),

@@ -182,7 +182,9 @@ void th_mcp_error(struct th_mcp *m, const struct thole_error *err)
 		th_mcp_free(m);
 		return;
 	}
-	th_mcp_text(m, th_str_of(err->text), true);
+	struct thole_error space;
+
+	th_mcp_text(m, th_str_of((a ? th_error_told(a->server, err, &space) : err)->text), true);
 }
 
 /* ---- tasks ---- */

@@ -141,7 +141,7 @@ void th_remote_path(struct th_buf *path, struct th_str session_id, const char *r
 
 static enum th_code code_of(int status, struct th_str name)
 {
-	for (int code = TH_EUSAGE; code >= TH_EPLACE; code--)
+	for (int code = TH_EUSAGE; code >= TH_ESETUP; code--)
 		if (th_str_is(name, th_code_name((enum th_code)code)))
 			return (enum th_code)code;
 	switch (status) {

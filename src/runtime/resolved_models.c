@@ -24,7 +24,7 @@ static enum th_code check_server(const struct making *m, const struct th_profile
 	if (profile->wire == &th_wire_human)
 		return th_human_model_check(m->person, base, key, err);
 	if (!base.len)
-		return th_fail(err, TH_EUSAGE,
+		return th_fail(err, TH_ESETUP,
 			       "the model's server is not known: give --base-url URL or set %s",
 			       profile->base_url_env ?: "OPENAI_BASE_URL");
 	code = th_config_check_url(base, err);
@@ -32,7 +32,7 @@ static enum th_code check_server(const struct making *m, const struct th_profile
 		struct th_buf hint = TH_BUF_INIT(TH_KIB);
 
 		th_config_key_hint(m->config, profile, &hint);
-		code = th_fail(err, TH_EUSAGE, "there is no key: %.*s", TH_FMT(th_buf_str(&hint)));
+		code = th_fail(err, TH_ESETUP, "there is no key: %.*s", TH_FMT(th_buf_str(&hint)));
 		th_buf_deinit(&hint);
 	}
 	return code;

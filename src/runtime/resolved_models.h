@@ -29,7 +29,7 @@ struct th_resolved_models {
 };
 
 /* All in the arena, but for what the configuration lends.  `person`: who plays human/human; NULL:
- * nobody.  TH_EUSAGE names the model and what to do. */
+ * nobody.  TH_EUSAGE names the model and what to do; TH_ESETUP what has to be set for it. */
 TH_NODISCARD enum th_code th_resolved_models_of(const struct th_config *config,
 						struct th_human_model *person,
 						const struct th_agent *agent, struct th_arena *a,

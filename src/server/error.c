@@ -7,5 +7,21 @@ void th_access_error(struct th_access *a, const struct thole_error *err)
 {
 	if (th_forward_places(a, err))
 		return;
+	struct thole_error space;
+
+	err = th_error_told(a->server, err, &space);
 	th_access_fail(a, th_status_of(err->code), thole_code_name(err->code), "%s", err->text);
+}
+
+const struct thole_error *th_error_told(const struct th_server *s, const struct thole_error *err,
+					struct thole_error *space)
+{
+	if (err->code != THOLE_ESETUP)
+		return err;
+	th_journal_say(s, "models", "%s", err->text);
+	*space = (struct thole_error){
+		.code = THOLE_ESETUP,
+		.text = "the server has no key for this model, or does not know its address",
+	};
+	return space;
 }

@@ -431,6 +431,26 @@ class Responses(Face):
             self.assertEqual(wrong["type"], "invalid_request_error")
             self.assertIn("robot", wrong["message"])
 
+    def test_a_key_the_server_lacks_is_not_the_callers_fault(self):
+        """He is told that much; what is to be set is in the server's journal alone."""
+        self.env.pop("ANTHROPIC_API_KEY", None)
+        self.begin(agents=[("helper", "name: helper\nmodel: claude-sonnet-4-5\n")], models="gpt-5.4, claude-sonnet-4-5")
+        said = [{"role": "user", "content": "x"}]
+        for model in ("claude-sonnet-4-5", "helper"):
+            for path, body, kind in (("/v1/messages", {"max_tokens": 100, "messages": said}, "api_error"),
+                                     ("/v1/chat/completions", {"messages": said}, "server_error"),
+                                     ("/v1/responses", {"input": "x"}, "server_error"),
+                                     ("/v1/responses", {"input": "x", "stream": True, "store": False}, "server_error")):
+                with self.subTest(model=model, path=path):
+                    answer = self.call("POST", path, dict(body, model=model))
+                    self.assertEqual((answer.status, answer.json()["error"]["type"]), (500, kind), answer)
+                    self.assertIn("no key", answer.json()["error"]["message"])
+                    self.assertNotRegex(repr(answer), "ANTHROPIC_API_KEY|api-key-file|config")
+        answer = self.call("POST", "/api/sessions", {"agent": "helper", "message": "x"})
+        self.assertEqual((answer.status, answer.json()["error"]["code"]), (500, "setup"), answer)
+        self.assertNotIn("ANTHROPIC_API_KEY", repr(answer))
+        self.assertIn("set ANTHROPIC_API_KEY", (self.folder / "journal").read_text())
+
     def test_who_may_ask_again(self):
         """A client repeats by itself what only did not reach the model, and nothing that was done here."""
         quota = {"faults": [{"status": 429, "body": {"error": {"message": "No money.", "type": "insufficient_quota", "code": "insufficient_quota"}}, "times": -1}]}

@@ -66,7 +66,8 @@ static void names(void **state)
 	assert_string_equal(thole_code_name(THOLE_OK), "ok");
 	assert_string_equal(thole_code_name(THOLE_EDIVERGED), "diverged");
 	assert_string_equal(thole_code_name(THOLE_EPLACE), "place");
-	assert_string_equal(thole_code_name(-18), "unknown");
+	assert_string_equal(thole_code_name(THOLE_ESETUP), "setup");
+	assert_string_equal(thole_code_name(-19), "unknown");
 	assert_string_equal(thole_code_name(1), "unknown");
 	assert_string_equal(thole_state_name(THOLE_IDLE), "idle");
 	assert_string_equal(thole_state_name(THOLE_LOST), "lost");

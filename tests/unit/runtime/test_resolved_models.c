@@ -119,7 +119,7 @@ static void test_a_given_key_is_the_first_models(void **unused)
 	g.config = th_config_free(g.config);
 	assert_int_equal(th_config_load(TH_STR(""), &g.config, &g.err), TH_OK);
 	th_config_set_key(g.config, TH_STR("given"));
-	assert_int_equal(choose(&g, "gpt-5.4,claude-sonnet-4-5"), TH_EUSAGE);
+	assert_int_equal(choose(&g, "gpt-5.4,claude-sonnet-4-5"), TH_ESETUP);
 	assert_non_null(strstr(g.err.msg, "fallback: model claude-sonnet-4-5: there is no key: set "
 					  "ANTHROPIC_API_KEY"));
 	end(&g);
@@ -153,7 +153,6 @@ static void test_lists_that_make_no_sense(void **unused)
 		{ "gpt-5.4,a1,a2,a3,a4,a5,a6,a7,a8,a9", "fallback[8] is one too many" },
 		{ "gpt-5.4,openrouter/gta1-7b",
 		  "fallback: the model openrouter/gta1-7b only points at things" },
-		{ "gpt-5.4,vllm/x", "fallback: model vllm/x: the model's server is not known" },
 	};
 
 	(void)unused;
@@ -168,6 +167,19 @@ static void test_lists_that_make_no_sense(void **unused)
 	}
 }
 
+/* Whose names are good: only an address is not set. */
+static void test_an_address_is_not_set(void **unused)
+{
+	struct ground g;
+
+	(void)unused;
+	begin(&g);
+	assert_int_equal(choose(&g, "gpt-5.4,vllm/x"), TH_ESETUP);
+	assert_non_null(
+	    strstr(g.err.msg, "fallback: model vllm/x: the model's server is not known"));
+	end(&g);
+}
+
 static void test_what_keeps_answers(void **unused)
 {
 	struct th_agent_model_settings kept = { TH_SETTINGS_UNSET, .history = TH_HISTORY_PREVIOUS };
@@ -178,7 +190,7 @@ static void test_what_keeps_answers(void **unused)
 	g.agent.settings = &kept;
 	assert_int_equal(choose(&g, "gpt-5.4,claude-sonnet-4-5"), TH_OK);
 	/* The wire has what it needs: only the key is missing. */
-	assert_int_equal(choose(&g, "interactions:gemini-3-flash-preview"), TH_EUSAGE);
+	assert_int_equal(choose(&g, "interactions:gemini-3-flash-preview"), TH_ESETUP);
 	assert_non_null(strstr(g.err.msg, "GEMINI_API_KEY"));
 	assert_int_equal(choose(&g, "gemini-3-flash-preview"), TH_EUSAGE);
 	assert_non_null(strstr(g.err.msg, "gemini-3-flash-preview is not"));
@@ -240,6 +252,7 @@ int main(void)
 		cmocka_unit_test(test_a_given_key_is_the_first_models),
 		cmocka_unit_test(test_local_servers_need_no_key),
 		cmocka_unit_test(test_lists_that_make_no_sense),
+		cmocka_unit_test(test_an_address_is_not_set),
 		cmocka_unit_test(test_what_keeps_answers),
 		cmocka_unit_test(test_settings),
 		cmocka_unit_test(test_pairs),

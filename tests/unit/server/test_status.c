@@ -15,6 +15,7 @@ static void test_who_may_try_again(void **state)
 	for (size_t i = 0; i < TH_COUNT(passing); i++)
 		assert_int_equal(th_status_of(passing[i]), 503);
 	assert_int_equal(th_status_of(THOLE_ECORRUPT), 500);
+	assert_int_equal(th_status_of(THOLE_ESETUP), 500);
 	assert_int_equal(th_status_of(THOLE_EFENCED), 409);
 	assert_int_equal(th_status_of(THOLE_EUSAGE), 400);
 }
