@@ -47,8 +47,7 @@ static enum th_code reserve_many(struct th_store *s, const struct th_session_roo
 		} else if (b.held >= list[i].most) {
 			(void)th_fail(&errs[i], TH_ELIMIT, "full");
 		} else {
-			b.held++;
-			strncat(b.order, list[i].name.ptr, b.held < 8);
+			b.order[b.held++ % 7] = list[i].name.ptr[0];
 		}
 	}
 	return TH_OK;
