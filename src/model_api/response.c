@@ -200,28 +200,34 @@ static void tell_items(struct th_response *p)
 			p->face->item(p, &p->reply.items[p->told]);
 }
 
+/* Its session never heard of it. */
+static void refuse(struct th_response *p, const struct thole_error *err)
+{
+	struct th_access *a = p->access;
+
+	p->access = NULL;
+	if (a && !p->socket && !p->began) {
+		a->gone = NULL;
+		th_access_fault(a, th_response_status(err->code), NULL, NULL, err->text);
+	}
+	if (p->on_over)
+		p->on_over(p);
+	th_response_free(p);
+}
+
 /* What it was asked with goes to its session, once that is open. */
 static bool put_items(struct th_response *p)
 {
-	struct thole_error err;
+	struct thole_error err, ignored;
 	char *items = p->items;
 
 	if (!items || thole_session_state(p->hub->session) == THOLE_LOADING)
 		return true;
 	p->items = NULL;
 	if (thole_session_items_add(p->hub->session, items, !p->warm, &err) != 0) {
-		struct th_access *a = p->access;
-
 		free(items);
-		p->access = NULL;
-		if (a && !p->socket && !p->began) {
-			a->gone = NULL;
-			th_access_fault(a, th_response_status(err.code), NULL, NULL, err.text);
-		}
-		(void)thole_session_cancel(p->hub->session, THOLE_NOW, &err);
-		if (p->on_over)
-			p->on_over(p);
-		th_response_free(p);
+		(void)thole_session_cancel(p->hub->session, THOLE_NOW, &ignored);
+		refuse(p, &err);
 		return false;
 	}
 	free(items);
@@ -338,14 +344,29 @@ static void fold(struct th_response *p, const struct thole_note *note)
 	th_reply_event_parts(&p->reply, &event);
 }
 
+/* Its session could not be opened, or is not this server's any more. */
+static void on_lost(struct th_response *p)
+{
+	struct thole_session *session = p->hub->session;
+	struct thole_error err = { .code = THOLE_EIO, .text = "the server ends" }, lost;
+
+	if (session && thole_session_lost(session, &lost))
+		err = lost;
+	if (p->items && !p->began && p->access && !p->socket) {
+		refuse(p, &err);
+		return;
+	}
+	if (p->reply.status == TH_REPLY_RUNNING)
+		set_failed(p, err.text);
+	finish(p);
+}
+
 static void on_note(struct th_listener *l, const struct thole_note *note)
 {
 	struct th_response *p = TH_CONTAINER_OF(l, struct th_response, listener);
 
 	if (!note) {
-		if (p->reply.status == TH_REPLY_RUNNING)
-			set_failed(p, "the server ends");
-		finish(p);
+		on_lost(p);
 		return;
 	}
 	if (!put_items(p))

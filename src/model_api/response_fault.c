@@ -22,6 +22,8 @@ int th_response_status(int code)
 {
 	int status = th_status_of(code);
 
+	if (th_code_passes(code))
+		return 503;
 	return status == 500 || status == 503 ? status : 400;
 }
 

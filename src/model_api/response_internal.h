@@ -80,7 +80,9 @@ void th_response_tier(struct th_access *a, struct th_str body);
 const char *th_response_tier_name(enum th_priority p); /* as the answer has it */
 /* The name in previous_response_id of a request's text; empty: there is none of a usable length. */
 void th_response_before(struct th_str body, struct th_buf *out);
-int th_response_status(int code); /* enum thole_code: 500, 503, or the request is no good: 400 */
+int th_response_status(
+    int code); /* enum thole_code: 500, 503, also where
+		* another process has the session, or the request is no good: 400 */
 TH_PRINTF(4, 5)
 bool th_response_fault(struct th_response_fault *f, int status, const char *code, const char *fmt,
 		       ...);

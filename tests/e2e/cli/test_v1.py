@@ -768,6 +768,19 @@ class Responses(Face):
         self.assertIn("message", self.compact(status=502, input="x")["error"])
         self.wait_for(lambda: not self.good_call("GET", "/api/sessions")["sessions"])
 
+    def test_a_session_that_another_process_has(self):
+        """It is free again soon, so clients may ask again: no 400, which they take for their own fault."""
+        self.begin([{"text": "Hi."}], [{"text": "More."}])
+        one = self.respond(input="Hello.")
+        first, here = self.server, self.port
+        self.addCleanup(self.journal.close)
+        there = self.serve_http("--agents", self.folder / "agents", "--workspaces", self.work)
+        self.addCleanup(first.stdout.close)
+        self.addCleanup(first.wait, house.SECONDS)
+        self.addCleanup(first.terminate)
+        for self.port, status in ((there, 503), (here, 200)):
+            self.respond(status=status, input="And?", previous_response_id=one["id"])
+
     def test_what_a_compaction_leaves_as_it_is(self):
         """The newest messages, TH_SERVE_STAYS_MAX bytes of them as JSON."""
         self.begin([{"text": "Short."}])
