@@ -98,7 +98,7 @@ void th_a2a_fail_api(struct th_a2a *m, const struct thole_error *err)
 		return;
 	struct thole_error space;
 
-	err = th_error_told(m->access->server, err, &space);
+	err = th_error_public(m->access->server, err, &space);
 	int code = err->code == THOLE_ENOENT                                ? TH_A2A_ENOTFOUND
 		   : err->code == THOLE_EPROTO                              ? TH_A2A_EUNSUPPORTED
 		   : err->code == THOLE_EUSAGE || err->code == THOLE_EEXIST ? TH_RPC_EPARAMS

@@ -184,7 +184,7 @@ void th_mcp_error(struct th_mcp *m, const struct thole_error *err)
 	}
 	struct thole_error space;
 
-	th_mcp_text(m, th_str_of((a ? th_error_told(a->server, err, &space) : err)->text), true);
+	th_mcp_text(m, th_str_of((a ? th_error_public(a->server, err, &space) : err)->text), true);
 }
 
 /* ---- tasks ---- */

@@ -31,7 +31,7 @@ bool th_making_fault_api(struct th_making *m, const struct thole_error *err)
 {
 	struct thole_error space;
 
-	err = th_error_told(m->server, err, &space);
+	err = th_error_public(m->server, err, &space);
 	if (err->code == THOLE_EPLACE)
 		m->fault->lacks = *err;
 	return th_response_fault(m->fault, th_response_status(err->code), NULL, "%s", err->text);

@@ -117,7 +117,7 @@ static bool say_one(struct th_oh_socket *s, const struct th_json *v)
 		struct thole_error space;
 
 		th_oh_socket_tell_error(s, thole_code_name(open->err->code),
-					th_error_told(a->server, open->err, &space)->text);
+					th_error_public(a->server, open->err, &space)->text);
 	} else if (room == TH_ROOM_NO) {
 		th_oh_socket_tell_error(s, no.code, no.why.msg);
 	} else {

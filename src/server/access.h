@@ -103,8 +103,8 @@ void th_access_fault(struct th_access *a, int status, const char *code, const ch
 void th_access_error(struct th_access *a, const struct thole_error *err);
 /* What a caller may know of it: `err`, or for THOLE_ESETUP, whose sentence is the server's own
  * set-up and goes to the journal, another one in `space`. */
-const struct thole_error *th_error_told(const struct th_server *s, const struct thole_error *err,
-					struct thole_error *space);
+const struct thole_error *th_error_public(const struct th_server *s, const struct thole_error *err,
+					  struct thole_error *space);
 int th_status_of(int code); /* enum thole_code as an HTTP status */
 /* Of a read: the store does not answer now, and may in a while.  Otherwise that log alone cannot be
  * read, or is gone. */

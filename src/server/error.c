@@ -9,12 +9,12 @@ void th_access_error(struct th_access *a, const struct thole_error *err)
 		return;
 	struct thole_error space;
 
-	err = th_error_told(a->server, err, &space);
+	err = th_error_public(a->server, err, &space);
 	th_access_fail(a, th_status_of(err->code), thole_code_name(err->code), "%s", err->text);
 }
 
-const struct thole_error *th_error_told(const struct th_server *s, const struct thole_error *err,
-					struct thole_error *space)
+const struct thole_error *th_error_public(const struct th_server *s, const struct thole_error *err,
+					  struct thole_error *space)
 {
 	if (err->code != THOLE_ESETUP)
 		return err;
