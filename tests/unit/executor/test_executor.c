@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The executor as a process: started, found, joined, killed, ended. */
 #include "exec_rig.h"
+#include "peak.h"
 
 #include "exec_client/internal.h"
 #include "executor/ledger.h"
@@ -826,19 +827,6 @@ static void processes_of_a_command(void **state)
 	release(x);
 }
 
-static long memory_kb(int64_t pid, const char *what)
-{
-	char path[64], *at;
-	struct th_buf text = TH_BUF_INIT(64 * TH_KIB);
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	assert_int_equal(th_file_read(path, 64 * TH_KIB, &text, NULL), TH_OK);
-	at = strstr(text.ptr, what);
-	assert_non_null(at);
-	long kb = atol(at + strlen(what));
-	th_buf_deinit(&text);
-	return kb;
-}
-
 static void a_flood_stays_small(void **state)
 {
 	struct th_executor_options o = options();
@@ -850,7 +838,7 @@ static void a_flood_stays_small(void **state)
 	greet(slow, false); /* and never reads again, as a runtime that hangs */
 	do_call(x, shell("warm", "{\"command\":\"echo warm\"}"), &h);
 	heard_deinit(&h);
-	long before = memory_kb(pid, "VmHWM:");
+	long before = peak_begin(pid);
 	struct th_effect_call c = shell("flood", "{\"command\":\"yes | head -c 200000000\"}");
 	struct th_executor_handlers on = { .on_finished = on_finished, .ctx = &h };
 	heard_init(&h);
@@ -863,7 +851,7 @@ static void a_flood_stays_small(void **state)
 	assert_int_equal(h.blob_size, TH_TOOL_OUTPUT_MAX);
 	assert_string_equal(h.blob_type, "text/plain");
 	heard_deinit(&h);
-	assert_true(memory_kb(pid, "VmHWM:") - before < 24 * 1024);
+	assert_true(peak_since(pid, before) < PEAK_OF_ITS_OUTCOME);
 	struct stat st;
 	assert_int_equal(stat(path_of("spool/flood"), &st), 0);
 	assert_true((uint64_t)st.st_size <= TH_TOOL_OUTPUT_MAX + 64);
