@@ -145,7 +145,7 @@ static void wait(struct queue *again, struct th_timer *timer, struct th_reserve 
 
 static void given(struct th_reservations *l, struct th_reserve *ask)
 {
-	if (may_pass(ask->err.code) && ++ask->tries < TH_LEASE_GIVE_TRIES)
+	if (may_pass(ask->err.code) && !l->ending && ++ask->tries < TH_LEASE_GIVE_TRIES)
 		wait(&l->give_again, &l->give_timer, ask, TH_RETRY_FIRST_MS << (ask->tries - 1));
 	else
 		free(ask);

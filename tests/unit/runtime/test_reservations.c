@@ -235,6 +235,14 @@ static void freed(void **state)
 	th_unreserve(b.all, TH_STR("n"));
 }
 
+/* A database that is away just then is not asked again: no timer is left behind. */
+static void freed_while_it_is_away(void **state)
+{
+	(void)state;
+	b.down = 1;
+	th_unreserve(b.all, TH_STR("n"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -245,6 +253,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(in_their_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(soon, setup, teardown),
 		cmocka_unit_test_setup_teardown(freed, setup, teardown),
+		cmocka_unit_test_setup_teardown(freed_while_it_is_away, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
