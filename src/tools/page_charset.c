@@ -169,12 +169,22 @@ static const struct encoding *said(struct th_str content_type, bool html, struct
 
 /* ---- reading it ---- */
 
+/* What it holds back for a mark that could follow, as the vowels of windows-1258. */
+static void convert_rest(iconv_t cd, struct th_buf *out)
+{
+	char piece[64], *to = piece;
+	size_t room = sizeof(piece);
+
+	(void)!iconv(cd, NULL, NULL, &to, &room);
+	th_buf_add_mem(out, piece, (size_t)(to - piece));
+}
+
 /* False: this system has no such encoding. */
 static bool convert(const char *name, struct th_str bytes, struct th_buf *out)
 {
 	iconv_t cd = iconv_open("UTF-8", name);
 	char *from = (char *)(uintptr_t)bytes.ptr, piece[4 * TH_KIB];
-	size_t left = bytes.len;
+	size_t left = bytes.len, unit = th_str_starts(th_str_of(name), TH_STR("UTF-16")) ? 2 : 1;
 
 	if (cd == (iconv_t)-1)
 		return false;
@@ -187,9 +197,11 @@ static bool convert(const char *name, struct th_str bytes, struct th_buf *out)
 		if (!bad)
 			continue;
 		th_utf8_add(out, 0xfffd);
-		from++; /* of what is no character, or of one that ends in its middle */
-		left--;
+		unit = TH_MIN(unit, left);
+		from += unit; /* of what is no character, or of one that ends in its middle */
+		left -= unit;
 	}
+	convert_rest(cd, out);
 	iconv_close(cd);
 	return true;
 }

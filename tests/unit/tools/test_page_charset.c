@@ -23,6 +23,9 @@ static void says_as_browsers_read_it(void **state)
 		{ "text/plain;charset=\"Windows-1251\" ; x=y", MIR_1251, MIR, false },
 		{ "text/plain; charset='Shift_JIS'", NIHON_SJIS, NIHON, false },
 		/* The name that means more than it says, and what nobody knows. */
+		{ "text/plain; charset=windows-1258", "ba \xcc", "ba \xcc\x80", false },
+		/* A vowel that a mark could follow, at the end. */
+		{ "text/plain; charset=windows-1258", "xin ba", "xin ba", false },
 		{ "text/plain; charset=iso-8859-1", "caf\xe9 \x80", CAFE " \xe2\x82\xac", false },
 		{ "text/plain; charset=x-none", "caf\xe9", CAFE, false },
 		{ "text/plain; charset=UTF-7", "+AGE-", "+AGE-", false },
@@ -84,6 +87,14 @@ static void says_what_is_no_text(void **state)
 	assert_true(th_page_decode(TH_STR("text/plain; charset=utf-16be"), false, false,
 				   TH_STR("\0a\x04\x3c"), &out));
 	assert_string_equal(out.ptr, "a\xd0\xbc");
+	th_buf_clear(&out);
+	/* Half of a pair is one character that is bad, and what follows is whole; so is half a
+	 * unit at the end. */
+	assert_true(th_page_decode(TH_STR("text/plain; charset=utf-16le"), false, false,
+				   TH_STR("a\0\x00\xd8"
+					  "b\0c\0d"),
+				   &out));
+	assert_string_equal(out.ptr, "a" BAD "bc" BAD);
 	th_buf_clear(&out);
 	/* A half character at the end of what was read. */
 	assert_true(th_page_decode(TH_STR(""), false, true, TH_STR(CAFE "\xc3"), &out));
