@@ -20,8 +20,7 @@ static enum th_code follow(const struct th_tool_env *env, struct th_place *p, bo
 	struct th_str to;
 
 	*ret_link = false;
-	if (th_open_beneath(env->workspace_fd, th_str_of(p->path), O_PATH | O_NOFOLLOW, 0, &fd,
-			    NULL))
+	if (th_tool_open(env, th_str_of(p->path), O_PATH | O_NOFOLLOW, 0, &fd, NULL))
 		return TH_OK;
 	ssize_t len = readlinkat(fd, "", target, sizeof(target) - 1);
 	if (len <= 0)

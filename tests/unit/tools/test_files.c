@@ -492,6 +492,28 @@ static void a_link_by_a_whole_path(void **state)
 	th_buf_deinit(&back);
 }
 
+/* What is written through one on the way to a link is the file behind both, and they stay. */
+static void a_link_behind_a_whole_path(void **state)
+{
+	char target[sizeof(workspace) + 16];
+	struct th_buf back = TH_BUF_INIT(TH_KIB);
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(mkdir(in_workspace("sub"), 0755), 0);
+	put("sub/real", "old\n");
+	assert_int_equal(symlink("real", in_workspace("sub/link")), 0);
+	snprintf(target, sizeof(target), "%s/sub", workspace);
+	assert_int_equal(symlink(target, in_workspace("dir")), 0);
+	tool("write_file", "{\"path\":\"dir/link\",\"content\":\"new\\n\"}");
+	assert_int_equal(run.status, TH_OUTCOME_DONE);
+	assert_int_equal(lstat(in_workspace("sub/link"), &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_int_equal(th_file_read(in_workspace("sub/real"), TH_KIB, &back, NULL), TH_OK);
+	assert_string_equal(back.ptr, "new\n");
+	th_buf_deinit(&back);
+}
+
 /* So does each tool that reads, through links on the way and links to links; out of it none does.
  */
 static void whole_paths_in_links(void **state)
@@ -576,6 +598,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_link_by_a_whole_path, job_setup, job_teardown),
+		cmocka_unit_test_setup_teardown(a_link_behind_a_whole_path, job_setup,
+						job_teardown),
 		cmocka_unit_test_setup_teardown(whole_paths_in_links, job_setup, job_teardown),
 		cmocka_unit_test_setup_teardown(a_large_file_is_not_read, job_setup, job_teardown),
 		cmocka_unit_test(defaults_are_documented),
