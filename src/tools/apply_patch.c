@@ -234,13 +234,18 @@ static void work_plan(void *ctx)
  * read may be changed. */
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 
+static bool is_same(const struct th_place *now, const struct th_place *then)
+{
+	return now->exists == then->exists &&
+	       (!now->exists || th_digest_eq(&now->digest, &then->digest));
+}
+
 static enum th_code still_so(struct patching *p, const struct change *c, struct th_err *err)
 {
 	struct th_place now = c->place;
 	enum th_code code = th_place_look(p->job->env, &now, NULL, err);
 
-	if (code || (now.exists == c->place.exists &&
-		     (!now.exists || th_digest_eq(&now.digest, &c->place.digest))))
+	if (code || is_same(&now, &c->place))
 		return code;
 	return th_fail(err, TH_EUSAGE,
 		       "%s was changed by somebody else, or has another name in this patch; read "
@@ -261,18 +266,21 @@ static enum th_code make(struct patching *p, struct change *c, struct th_err *er
 	return th_place_remove(env, &c->place, err);
 }
 
-/* Gives a file back what it had. */
+/* Gives a file back what it had, unless it has it still: it could not be written, or not be taken
+ * away. */
 static enum th_code undo(struct patching *p, struct change *c, struct th_err *err)
 {
 	const struct th_tool_env *env = p->job->env;
 	struct th_place now = c->place;
-	enum th_code code;
+	enum th_code code = th_place_look(env, &now, NULL, err);
 	bool touched;
 
-	if (c->place.exists)
-		return th_place_write(env, &c->place, th_buf_str(&c->old), &touched, err);
-	code = th_place_look(env, &now, NULL, err);
-	return code || !now.exists ? code : th_place_remove(env, &now, err);
+	if (!code && is_same(&now, &c->place))
+		return TH_OK;
+	if (!c->place.exists)
+		return code ?: th_place_remove(env, &now, err);
+	*err = (struct th_err){};
+	return th_place_write(env, &c->place, th_buf_str(&c->old), &touched, err);
 }
 
 static void work_change(void *ctx)

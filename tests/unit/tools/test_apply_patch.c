@@ -217,6 +217,30 @@ static void a_failed_write_is_undone(void **state)
 	holds("link", "here\n");
 }
 
+/* What could not be taken away is as it was, and is not said to be changed. */
+static void what_stays_was_not_changed(void **state)
+{
+	static const char *const lines[] = { "*** Delete File: d/file\n",
+					     "*** Delete File: d/link\n" };
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(chown(workspace, 1234, 1234), 0);
+	assert_int_equal(mkdir(in_workspace("d"), 0755), 0);
+	put("d/file", "here\n");
+	assert_int_equal(symlink("file", in_workspace("d/link")), 0);
+	env.as_owner = true;
+	env.owner_uid = env.owner_gid = 1234;
+	for (size_t i = 0; i < TH_COUNT(lines); i++) {
+		patch(lines[i]);
+		assert_int_equal(run.status, TH_OUTCOME_FAILED);
+		assert_true(has(run.text.ptr, "Permission denied\n(nothing was changed)"));
+	}
+	assert_true(is_link("d/link"));
+	holds("d/file", "here\n");
+}
+
 /* After a crash between accepted and finished. */
 static void a_probe_decides(void **state)
 {
@@ -324,6 +348,8 @@ int main(void)
 						job_teardown),
 		cmocka_unit_test_setup_teardown(one_file_has_two_names, job_setup, job_teardown),
 		cmocka_unit_test_setup_teardown(a_failed_write_is_undone, job_setup, job_teardown),
+		cmocka_unit_test_setup_teardown(what_stays_was_not_changed, job_setup,
+						job_teardown),
 		cmocka_unit_test_setup_teardown(a_probe_decides, job_setup, job_teardown),
 		cmocka_unit_test_setup_teardown(long_names, job_setup, job_teardown),
 		cmocka_unit_test_setup_teardown(limits, job_setup, job_teardown),
