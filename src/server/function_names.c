@@ -103,8 +103,9 @@ struct th_function_name *th_function_names(const struct th_json *tools, size_t *
 		    (struct th_function_name){ .full = copy(th_buf_str(&full)),
 					       .name = copy(name),
 					       .space = it.space.len ? copy(it.space) : NULL,
-					       .search =
-						   th_json_get(it.tool, "execution") != NULL };
+					       .search = !it.space.len &&
+							 th_str_is(name, TH_TOOL_SEARCH) &&
+							 th_json_get(it.tool, "execution") };
 	}
 	*ret_count = count;
 	return list;

@@ -32,7 +32,7 @@ void th_function_full_name(struct th_str space, struct th_str name, struct th_bu
 struct th_function_name {
 	char *full, *name;
 	char *space; /* NULL: it is in none */
-	bool search; /* it has "execution", and its calls are items tool_search_call */
+	bool search; /* TH_TOOL_SEARCH with "execution": its calls are items tool_search_call */
 };
 /* Of a list of tools; th_function_names_free(). */
 struct th_function_name *th_function_names(const struct th_json *tools, size_t *ret_count);

@@ -37,6 +37,12 @@ static void test_full_names(void **state)
 	"{\"type\":\"namespace\",\"name\":\"e\"},{\"type\":\"namespace\",\"tools\":[{\"name\":"   \
 	"\"f\"}]},{\"type\":\"function\",\"name\":\"g\"},{\"type\":\"function\"},7]"
 
+#define SEARCHES                                                                           \
+	"[{\"name\":\"tool_search\",\"execution\":\"client\"},{\"name\":\"tool_search\"}," \
+	"{\"name\":\"run\",\"execution\":\"client\"},"                                     \
+	"{\"type\":\"namespace\",\"name\":\"s\",\"tools\":[{\"name\":\"tool_search\","     \
+	"\"execution\":\"client\"}]}]"
+
 static void test_a_list(void **state)
 {
 	static const char *const full[] = { "a", "s__c", "f", "g" };
@@ -56,11 +62,29 @@ static void test_a_list(void **state)
 	th_function_names_free(list, count);
 }
 
+/* The client's search alone: others have a name that their calls must say. */
+static void test_a_search(void **state)
+{
+	static const bool search[] = { true, false, false, false };
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	struct th_function_name *list;
+	size_t count;
+
+	(void)state;
+	assert_int_equal(th_json_parse(TH_STR(SEARCHES), &doc, NULL), TH_OK);
+	list = th_function_names(th_json_root(doc), &count);
+	assert_int_equal(count, TH_COUNT(search));
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(list[i].search, search[i]);
+	th_function_names_free(list, count);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_full_names),
 		cmocka_unit_test(test_a_list),
+		cmocka_unit_test(test_a_search),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
