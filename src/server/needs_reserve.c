@@ -161,9 +161,13 @@ void th_quota_begins(struct th_needs *needs, struct th_hub *h)
 
 	if (!r)
 		return;
+	if (h->reservation) { /* the one before is its place, or its row says that it runs */
+		th_quota_leave(needs);
+		return;
+	}
 	count_out(needs->server, r);
-	if (!r->asked || h->reservation)
-		return; /* it ends with the needs */
+	if (!r->asked)
+		return;
 	r->asked = false;
 	h->reservation = th_alloc(sizeof(r->name));
 	memcpy(h->reservation, r->name, sizeof(r->name));

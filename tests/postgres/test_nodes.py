@@ -295,6 +295,25 @@ class Nodes(WithNodes):
         self.wait_for(lambda: self.state("b") == "finished")
         self.assertEqual(self.postgres.sql("SELECT count(*) FROM thole.reserved"), "0")
 
+    def test_a_place_is_one(self):
+        """A session that waited for its client's results and goes on at once is one of those that run, not two."""
+        tool = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
+        look = {"function_call": {"name": "look", "arguments": {}}}
+        self.serve_rules([{"if": {"turns": {"max": 0}}, "parts": [look]},
+                          {"if": {"turns": {"max": 1}}, "parts": [shell("touch began; until [ -e go ]; do sleep 0.05; done")]}, {"parts": say("Done.")}])
+        node = self.node("n1", serve={"sessions_per_user": 2})
+        one = node.good("POST", "/v1/responses", {"model": "worker", "input": "Look.", "tools": [tool]})
+        call = next(item for item in one["output"] if item["type"] == "function_call")
+        result = {"type": "function_call_output", "call_id": call["call_id"], "output": "Seen."}
+        goes_on = threading.Thread(target=node.good, args=("POST", "/v1/responses", {
+            "model": "worker", "previous_response_id": one["id"], "tools": [tool], "input": [result]}))
+        goes_on.start()
+        self.wait_for(lambda: list(self.work.rglob("began")))
+        self.wait_for(lambda: self.postgres.sql("SELECT count(*) FROM thole.reserved") == "0")
+        next(self.work.rglob("began")).with_name("go").write_text("")
+        goes_on.join(house.SECONDS)
+        self.assertFalse(goes_on.is_alive())
+
     def test_reload(self):
         """What a node is called is read again; whether it is one is not."""
         node = self.node("n1")
