@@ -208,6 +208,7 @@ void th_api_session_goal_resume(struct th_access *a)
 		return;
 	h->rested_ms = 0;
 	h->to_run = true;
+	th_quota_begins(&a->needs, h);
 	th_server_kick(a->server);
 	th_access_session(a, a->args[0], 202);
 }

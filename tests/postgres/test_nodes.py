@@ -314,6 +314,22 @@ class Nodes(WithNodes):
         goes_on.join(house.SECONDS)
         self.assertFalse(goes_on.is_alive())
 
+    def test_a_goal_goes_on_in_its_place(self):
+        """The append by which it runs takes its reservation away: in between nobody could count neither."""
+        self.serve_rules([{"if": {"turns": {"max": 0}}, "parts": [shell("until [ -e go ]; do sleep 0.05; done")]}, {"parts": say("Done.")}])
+        node = self.node("n1", serve={"sessions_per_user": 1})
+        node.good("POST", "/api/sessions", {"agent": "worker", "id": "g", "message": "Go.", "goal": True}, 201)
+        self.wait_for(lambda: "intent" in self.kinds("g"))
+        node.good("POST", "/api/sessions/g/goal/end", {}, 202)
+        (self.work / "g" / "go").write_text("")
+        self.wait_for(lambda: self.state("g") == "finished")
+        self.postgres.sql("CREATE TABLE thole.seen (running bigint);"
+                          "CREATE FUNCTION thole.see() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+                          " INSERT INTO thole.seen SELECT count(*) FROM thole.sessions WHERE agent_state = 'running'; RETURN OLD; END $$;"
+                          "CREATE TRIGGER see BEFORE DELETE ON thole.reserved FOR EACH ROW EXECUTE FUNCTION thole.see()")
+        node.good("POST", "/api/sessions/g/goal/resume", {}, 202)
+        self.assertEqual(self.wait_for(lambda: self.postgres.sql("SELECT running FROM thole.seen")), "1")
+
     def test_reload(self):
         """What a node is called is read again; whether it is one is not."""
         node = self.node("n1")
