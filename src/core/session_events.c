@@ -347,6 +347,7 @@ enum th_code th_on_error(struct th_step *st)
 
 enum th_code th_on_final(struct th_step *st)
 {
+	th_next_step_turned_down(st->s, st->s->answer_seq);
 	if ((st->s->phase != TH_TURN_REST && st->s->phase != TH_TURN_CHECK) ||
 	    st->s->state != TH_STATE_RUNNING)
 		return th_fail(st->err, TH_EPROTO, "there is no final answer to finish with");

@@ -233,6 +233,8 @@ int th_next_step_open(struct th_step *st, struct th_str stage_name, struct th_st
 	*ret_call = NULL;
 	if (stage < 0)
 		return -1;
+	if (stage == TH_GUARD_OUTPUT)
+		th_next_step_turned_down(s, st->ev->cause);
 	if (stage == TH_GUARD_TOOL_INPUT || stage == TH_GUARD_TOOL_OUTPUT)
 		*ret_call = th_step_call(
 		    st, 1u << (stage == TH_GUARD_TOOL_INPUT ? TH_CALL_CLEARED : TH_CALL_SETTLED));

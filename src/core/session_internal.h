@@ -201,6 +201,9 @@ void th_next_step_final(struct th_session *s);        /* there is a final text: 
 void th_next_step_check_final(struct th_session *s);  /* the guardrails of the final output begin */
 void th_next_step_settled(struct th_session *s);      /* all calls have their result */
 bool th_next_step_handoff_waits(const struct th_session *s);
+/* The log has an event about the final output of that answer.  Earlier builds made one of the
+ * sentence of a tool that did not take its call, where this one asks the model again. */
+void th_next_step_turned_down(struct th_session *s, uint64_t answer_seq);
 void th_next_step_ask_again(struct th_session *s); /* the model, with what came meanwhile */
 void th_next_step_outcome(struct th_step *st, struct th_call *c, const struct th_json *output);
 bool th_next_step_limit(struct th_session *s); /* true: something is said instead */

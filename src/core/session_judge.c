@@ -144,6 +144,7 @@ enum th_code th_on_verdict(struct th_step *st)
 	if (!s->judge)
 		return th_fail(st->err, TH_EPROTO, "no verdict is awaited");
 	th_step_side(s, TH_SIDE_JUDGE, th_json_get(st->data, "usage"));
+	th_next_step_turned_down(s, st->ev->cause);
 	/* The run went on meanwhile, or another answer is looked at: it is paid for. */
 	if (s->phase != TH_TURN_CHECK || st->ev->cause != s->answer_seq || !th_judge_due(s))
 		return TH_OK;

@@ -217,6 +217,31 @@ static const struct th_call *ending_call(const struct th_session *s, const struc
 	return NULL;
 }
 
+static void end_with(struct th_session *s, const struct th_call *c)
+{
+	th_buf_clear(&s->final);
+	th_buf_add(&s->final, c->output);
+	s->final_refusal = s->final_failure = false;
+	th_next_step_check_final(s);
+}
+
+void th_next_step_turned_down(struct th_session *s, uint64_t answer_seq)
+{
+	const struct th_member *m = th_session_member(s);
+
+	if (s->phase != TH_TURN_DUE || s->handed || s->tripped || answer_seq != s->answer_seq)
+		return;
+	for (size_t i = 0; i < s->call_count; i++) {
+		const struct th_call *c = &s->calls[i];
+
+		if (!counts(c) || !th_member_stops_at(m, c->tool))
+			continue;
+		if (was_turned_down(c))
+			end_with(s, c);
+		return;
+	}
+}
+
 void th_next_step_ask_again(struct th_session *s)
 {
 	th_step_phase(s, TH_TURN_DUE);
@@ -238,10 +263,7 @@ static void settled(struct th_session *s, const struct th_member *m)
 	if (s->tripped) {
 		th_step_phase(s, TH_TURN_REST);
 	} else if (c) {
-		th_buf_clear(&s->final);
-		th_buf_add(&s->final, c->output);
-		s->final_refusal = s->final_failure = false;
-		th_next_step_check_final(s);
+		end_with(s, c);
 	} else if (s->handed || m->tool_use != TH_USE_CODE || s->use_answered || !any_counts(s)) {
 		th_next_step_ask_again(s);
 	}

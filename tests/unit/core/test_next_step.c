@@ -31,6 +31,7 @@ struct play {
 	bool holds;          /* a handoff takes its time */
 	const char *unknown; /* a tool that there is not */
 	const char *refuses; /* a call that its tool does not take */
+	bool earlier;        /* the log is of an earlier build, which asks the model nothing more */
 };
 
 static enum th_source source_of(const char *data)
@@ -157,6 +158,8 @@ static void do_effect(struct play *p, const struct th_effect *fx)
 	}
 	case TH_DO_REQUEST:
 		note(p, "request", "");
+		if (p->earlier)
+			break;
 		must(p, TH_EV_MODEL_REQUESTED, s->seq, "",
 		     "{\"model\":\"m\",\"turn\":1,\"attempt\":1}");
 		break;
@@ -512,6 +515,60 @@ static void test_what_a_tool_says_may_be_the_end(void **unused)
 	     "{\"use\":\"tool_use\",\"name\":\"f\",\"answer\":{\"final\":true,\"output\":[1]}}");
 	expect(p, "finish");
 	assert_string_equal(p->final, "[1]");
+	end(p);
+}
+
+/* A log in which the sentence of a tool that did not take its call is the final output. */
+static struct play *ended_by_a_refusal(const char *agent)
+{
+	struct play *p = begin(agent);
+
+	p->refuses = "c1";
+	say(p, "go");
+	go(p);
+	p->said[0] = '\0';
+	p->earlier = true;
+	answer(p, CALL("c1", "y") "," CALL("c2", "x"));
+	expect(p, "run:c1 run:c2 request");
+	return p;
+}
+
+static void test_what_was_turned_down_was_the_end(void **unused)
+{
+	static const char agent[] = "\"tool_use_behavior\":{\"stop_at\":[\"y\"]}";
+	static const char guarded[] = "\"tool_use_behavior\":{\"stop_at\":[\"y\"]},"
+				      "\"guardrails\":[{\"name\":\"last\",\"stage\":\"output\"}]";
+	static const char no[] = "{\"name\":\"last\",\"stage\":\"output\",\"tripped\":true}";
+	static const char yes[] = "{\"name\":\"last\",\"stage\":\"output\",\"tripped\":false}";
+	struct play *p = ended_by_a_refusal(agent);
+
+	(void)unused;
+	must(p, TH_EV_FINAL, p->s.answer_seq, "", "{\"output\":\"result of c1\"}");
+	assert_int_equal(p->s.state, TH_STATE_FINISHED);
+	assert_true(th_str_is(th_buf_str(&p->s.final), "result of c1"));
+	end(p);
+
+	p = ended_by_a_refusal(guarded);
+	must(p, TH_EV_GUARDRAIL, p->s.answer_seq, "", yes);
+	expect(p, "finish");
+	assert_string_equal(p->final, "result of c1");
+	end(p);
+
+	p = ended_by_a_refusal(guarded);
+	must(p, TH_EV_GUARDRAIL, p->s.answer_seq, "", no);
+	expect(p, "fail:output_guardrail");
+	end(p);
+
+	/* A late answer about another one is as wrong as before. */
+	p = ended_by_a_refusal(guarded);
+	assert_int_equal(add(p, TH_EV_GUARDRAIL, 2, "", yes), TH_EPROTO);
+	assert_int_equal(p->s.phase, TH_TURN_DUE);
+	drop(p);
+
+	p = ended_by_a_refusal(
+	    "\"tool_use_behavior\":{\"stop_at\":[\"y\"]},\"judge\":{\"rounds\":2}");
+	must(p, TH_EV_VERDICT, p->s.answer_seq, "", "{\"round\":1,\"complete\":true,\"score\":1}");
+	expect(p, "finish");
 	end(p);
 }
 
@@ -1139,6 +1196,7 @@ int main(void)
 		cmocka_unit_test(test_edges_of_what_ends_a_run),
 		cmocka_unit_test(test_edges_of_a_history),
 		cmocka_unit_test(test_what_a_tool_says_may_be_the_end),
+		cmocka_unit_test(test_what_was_turned_down_was_the_end),
 		cmocka_unit_test(test_guardrails_hold_what_they_look_at),
 		cmocka_unit_test(test_a_tripwire_ends_what_is_under_way),
 		cmocka_unit_test(test_what_is_said_in_a_run_is_looked_at),
