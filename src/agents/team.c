@@ -115,9 +115,12 @@ uint32_t th_member_tool_guards(const struct th_member *m, enum th_guard_stage st
 	for (size_t i = 0; reads && i < m->delegate_count; i++)
 		if (m->delegates[i].background)
 			mask |= th_member_tool_guards(m, stage, m->delegates[i].tool);
-	for (size_t i = 0; i < m->guard_count; i++)
+	for (size_t i = 0; i < m->guard_count; i++) {
+		if (!m->guards[i].alike) /* of an older session: at calls of its tools alone */
+			mask &= ~(UINT32_C(1) << i);
 		if (m->guards[i].stage == stage && looks_at(&m->guards[i], tool))
 			mask |= UINT32_C(1) << i;
+	}
 	return mask;
 }
 

@@ -51,7 +51,7 @@ struct th_guardrail {
 	 * asked about every agent of the team. */
 	const struct th_hook_program *program;
 	bool once;  /* before the session's first request alone */
-	bool alike; /* what it says of a tool holds for those that do the same, too */
+	bool alike; /* what it says of a tool is for what does the same, or reads its results */
 };
 
 enum th_tool_use { TH_USE_AGAIN, TH_USE_FIRST, TH_USE_NAMES, TH_USE_CODE };
@@ -122,8 +122,8 @@ int th_member_handoff(const struct th_member *m, struct th_str tool);
 bool th_member_stops_at(const struct th_member *m, struct th_str tool);
 /* The same of a tool that is an agent. */
 const struct th_delegate *th_member_delegate(const struct th_member *m, struct th_str tool);
-/* Those of one stage that look at this tool; at results of TH_BACKGROUND_TOOL also those that look
- * at results of a tool which may work in the background. */
+/* Those of one stage that look at this tool; at results of TH_BACKGROUND_TOOL also those, `alike`,
+ * that look at results of a tool which may work in the background. */
 uint32_t th_member_tool_guards(const struct th_member *m, enum th_guard_stage stage,
 			       struct th_str tool);
 int th_team_find(const struct th_team *t, struct th_str name); /* or -1 */

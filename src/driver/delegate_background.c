@@ -21,6 +21,23 @@ bool th_background_wanted(const struct th_agent *agent)
 	return false;
 }
 
+/* By a guardrail or hook: who speaks when a task is over may be another than who began it. */
+static bool is_guarded(const struct th_live *l, struct th_str tool)
+{
+	const struct th_team *team = l->fold.team;
+	bool is = false;
+
+	for (size_t i = 0; i < team->count; i++)
+		is |= th_member_tool_guards(&team->members[i], TH_GUARD_TOOL_OUTPUT, tool) != 0;
+	return is;
+}
+
+/* A session of an older build: none of its guards looks at what the tool `background` reads. */
+static bool guards_calls_alone(const struct th_live *l)
+{
+	return !l->team_config.agent->guards_alike;
+}
+
 enum th_code th_background_allows(const struct th_live *l, const struct th_agent_command *tool,
 				  struct th_err *err)
 {
@@ -34,18 +51,16 @@ enum th_code th_background_allows(const struct th_live *l, const struct th_agent
 		return th_fail(err, TH_ELIMIT,
 			       "%d tasks work in the background, which is the most; wait for one",
 			       TH_BACKGROUND_MAX);
+	if (guards_calls_alone(l) && is_guarded(l, tool->name))
+		return th_fail(err, TH_EUSAGE,
+			       "what comes of this tool is looked at before you read it, so it "
+			       "cannot work in the background; wait for it");
 	return TH_OK;
 }
 
 bool th_background_is_looked_at(const struct th_live *l, const struct th_call *c)
 {
-	const struct th_team *team = l->fold.team;
-	bool is = th_live_quarantine_has(l, c);
-
-	/* Who speaks when it is over may be another than who began it. */
-	for (size_t i = 0; i < team->count; i++)
-		is |= th_member_tool_guards(&team->members[i], TH_GUARD_TOOL_OUTPUT, c->tool) != 0;
-	return is;
+	return th_live_quarantine_has(l, c) || (!guards_calls_alone(l) && is_guarded(l, c->tool));
 }
 
 /* ---- what is told ---- */

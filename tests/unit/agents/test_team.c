@@ -86,6 +86,39 @@ static void test_guards_of_what_does_the_same(void **state)
 	}
 }
 
+/* So are calls of the tool `background` in them, which read nothing that is looked at. */
+static void test_guards_of_what_is_read_later(void **state)
+{
+	static const struct {
+		const char *more, *tool;
+		uint32_t mask;
+	} rows[] = {
+		{ "", "t", 1 },
+		{ "", "background", 2 },
+		{ ",\"guards_alike\":true", "t", 1 },
+		{ ",\"guards_alike\":true", "background", 3 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TH_COUNT(rows); i++) {
+		struct th_buf text = TH_BUF_INIT(TH_KIB);
+		struct resolved r;
+
+		th_buf_printf(&text,
+			      "{\"guardrails\":[{\"name\":\"g\",\"stage\":\"tool_output\","
+			      "\"tools\":[\"t\"]},{\"name\":\"h\",\"stage\":\"tool_output\","
+			      "\"tools\":[\"background\"]}],\"commands\":[{\"name\":\"t\","
+			      "\"agents\":[\"b\"],\"background\":true}],\"agents\":{\"b\":{}}%s}",
+			      rows[i].more);
+		assert_int_equal(resolve(&r, text.ptr), TH_OK);
+		if (th_member_tool_guards(&r.team->members[0], TH_GUARD_TOOL_OUTPUT,
+					  th_str_of(rows[i].tool)) != rows[i].mask)
+			fail_msg("%s%s", rows[i].tool, rows[i].more);
+		end(&r);
+		th_buf_deinit(&text);
+	}
+}
+
 static void test_markers_are_two(void **state)
 {
 	static const char two[] = "history_markers must be two texts, the line before a nested "
@@ -116,6 +149,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nested_histories),
 		cmocka_unit_test(test_guards_of_what_does_the_same),
+		cmocka_unit_test(test_guards_of_what_is_read_later),
 		cmocka_unit_test(test_markers_are_two),
 	};
 

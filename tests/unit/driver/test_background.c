@@ -333,6 +333,21 @@ static void what_is_looked_at_is_not_told(void **unused)
 	paper_free(w);
 }
 
+/* A session of an older build, whose guards look at calls of their tools alone: nobody could let
+ * the model read what came of it. */
+static void what_an_older_session_looks_at_is_waited_for(void **unused)
+{
+	struct paper *w = begin(TEAM(",\"guardrails\":[{\"name\":\"g\",\"stage\":\"tool_output\","
+				     "\"tools\":[\"task\"]}]",
+				     ""));
+
+	(void)unused;
+	answer(w, "a1", GO("c1", "one"));
+	assert_int_equal(w->log_count, 1);
+	assert_non_null(strstr(outcome(w), "wait for it"));
+	paper_free(w);
+}
+
 /* The last of them can be read. */
 static void as_many_results_as_there_may_be(void **unused)
 {
@@ -434,6 +449,7 @@ int main(void)
 		cmocka_unit_test(as_many_as_there_may_be),
 		cmocka_unit_test(one_that_is_lost),
 		cmocka_unit_test(what_is_looked_at_is_not_told),
+		cmocka_unit_test(what_an_older_session_looks_at_is_waited_for),
 		cmocka_unit_test(as_many_results_as_there_may_be),
 		cmocka_unit_test(nothing_is_done_or_told_twice),
 	};
