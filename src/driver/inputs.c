@@ -41,6 +41,18 @@ static enum th_code goal_ends(struct th_live *l, struct th_str by, struct th_err
 	return code;
 }
 
+/* A message of the user's, which ends a goal.  While that one's verdict is awaited the words come
+ * first: the answer would count without them. */
+static enum th_code say(struct th_live *l, struct th_str by, struct th_str text, struct th_err *err)
+{
+	bool checked = l->fold.phase == TH_TURN_CHECK;
+	enum th_code code = checked ? TH_OK : goal_ends(l, by, err);
+
+	if (!code)
+		code = th_live_append_message(l, TH_SOURCE_USER, 0, text, err);
+	return code || !checked ? code : goal_ends(l, by, err);
+}
+
 enum th_code th_driver_message(struct th_driver *d, struct th_handle h, struct th_str text,
 			       struct th_err *err)
 {
@@ -59,9 +71,7 @@ enum th_code th_driver_message(struct th_driver *d, struct th_handle h, struct t
 		return th_fail(err, TH_ELIMIT,
 			       "%d messages wait already for the agent to read them",
 			       TH_HELD_MESSAGES_MAX);
-	code = goal_ends(l, TH_STR(""), err);
-	if (!code)
-		code = th_live_append_message(l, TH_SOURCE_USER, 0, text, err);
+	code = say(l, TH_STR(""), text, err);
 	if (!code) {
 		th_live_skills_said(l, text);
 		th_live_pump(l);
@@ -160,7 +170,7 @@ enum th_code th_driver_more(struct th_driver *d, struct th_handle h, const struc
 	return code;
 }
 
-/* Event and message in one transaction. */
+/* Events and message in one transaction.  Where plan mode cannot begin, a goal stays. */
 static enum th_code plan_mode(struct th_live *l, bool on, struct th_str by, struct th_str text,
 			      struct th_err *err)
 {
@@ -170,9 +180,9 @@ static enum th_code plan_mode(struct th_live *l, bool on, struct th_str by, stru
 	if (on != l->fold.plan || !on)
 		code =
 		    th_live_append_event(l, TH_EV_PLAN, TH_SOURCE_USER, 0, TH_STR(""), &data, err);
-	if (!code)
-		code = th_live_append_message(l, TH_SOURCE_USER, 0, text, err);
-	return code;
+	if (code)
+		return code;
+	return on ? say(l, by, text, err) : th_live_append_message(l, TH_SOURCE_USER, 0, text, err);
 }
 
 enum th_code th_driver_plan(struct th_driver *d, struct th_handle h, struct th_str text,
@@ -187,8 +197,6 @@ enum th_code th_driver_plan(struct th_driver *d, struct th_handle h, struct th_s
 		return th_fail(err, TH_ELIMIT, "a message has at most %zu bytes, this one has %zu",
 			       TH_MESSAGE_MAX, text.len);
 	code = th_live_history(l, err);
-	if (!code)
-		code = goal_ends(l, by, err);
 	if (!code)
 		code = plan_mode(l, true, by, text, err);
 	if (!code)

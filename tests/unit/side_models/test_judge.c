@@ -198,6 +198,52 @@ static void a_goal_is_ended(void **unused)
 	paper_free(w);
 }
 
+/* What is said while a verdict is awaited is read before the run is over. */
+static void what_is_said_ends_a_goal(void **unused)
+{
+	struct paper *w = begin(PLAIN);
+	struct th_err err = { 0 };
+
+	(void)unused;
+	answer(w, "a1", TEXT("done"));
+	give(w, "the sum is right", 2);
+	answer(w, "a1", TEXT("done"));
+	assert_true(judges(w));
+	assert_int_equal(th_driver_message(w->driver, w->h, TH_STR("something else"), &err), TH_OK);
+	paper_settle(w);
+	assert_int_equal(paper_fold(w)->state, TH_STATE_RUNNING);
+	assert_false(judges(w));
+	assert_non_null(strstr(paper_request_of(w, "a1")->body, "something else"));
+	answer(w, "a1", TEXT("done"));
+	assert_int_equal(paper_fold(w)->state, TH_STATE_FINISHED);
+	assert_int_equal(count_of(w, "a1", TH_EV_VERDICT), 0);
+	assert_int_equal(count_of(w, "a1", TH_EV_GOAL), 2);
+	paper_free(w);
+}
+
+/* Plan mode begins between tasks: who is told so still has the goal. */
+static void plan_mode_that_cannot_begin_ends_no_goal(void **unused)
+{
+	struct paper *w = begin(PLAIN);
+	struct th_err err = { 0 };
+
+	(void)unused;
+	answer(w, "a1", TEXT("done"));
+	give(w, "the sum is right", 2);
+	assert_int_equal(th_driver_plan(w->driver, w->h, TH_STR("a plan"), TH_STR("ann"), &err),
+			 TH_EPROTO);
+	paper_settle(w);
+	assert_true(paper_fold(w)->judge->goal.on);
+	assert_int_equal(
+	    th_driver_set_state(w->driver, w->h, TH_STATE_STOPPED, TH_STR("enough"), &err), TH_OK);
+	paper_settle(w);
+	assert_int_equal(th_driver_plan(w->driver, w->h, TH_STR("a plan"), TH_STR("ann"), &err),
+			 TH_OK);
+	paper_settle(w);
+	assert_false(paper_fold(w)->judge->goal.on);
+	paper_free(w);
+}
+
 /* A session may be paused while its answer is judged: that verdict is none on a goal given then. */
 static void a_verdict_on_what_was_before(void **unused)
 {
@@ -233,6 +279,8 @@ int main(void)
 		cmocka_unit_test(a_critic_of_a_stopped_session_is_given_up),
 		cmocka_unit_test(a_goal_is_judged),
 		cmocka_unit_test(a_goal_is_ended),
+		cmocka_unit_test(what_is_said_ends_a_goal),
+		cmocka_unit_test(plan_mode_that_cannot_begin_ends_no_goal),
 		cmocka_unit_test(a_verdict_on_what_was_before),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
