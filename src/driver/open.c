@@ -139,12 +139,28 @@ static enum th_code recall_tools(struct th_live *l, const struct th_event *ev, s
 	return code ?: th_live_tools_listed(l, th_json_root(doc), err);
 }
 
+/* Older builds looked at messages alone: their rows may have no title where there are words. */
+static enum th_code recall_title(struct th_live *l, const struct th_event *ev, bool asked,
+				 struct th_err *err)
+{
+	struct th_json_doc *doc TH_CLEANUP(th_json_freep) = NULL;
+	enum th_code code;
+
+	if (l->title || (ev->kind != TH_EV_MESSAGE && (ev->kind != TH_EV_ITEMS_ADDED || asked)))
+		return TH_OK;
+	code = th_json_try_parse(ev->data, &doc, err);
+	if (!code && !th_live_title(l, ev->kind, th_json_root(doc), asked))
+		code = th_fail_memory(err);
+	return code;
+}
+
 static enum th_code fold_event(void *ctx, const struct th_event *ev, const struct th_digest *digest,
 			       struct th_err *err)
 {
 	struct th_opening *f = ctx;
 	struct th_session_config session_config = { 0 };
 	struct th_effects fx TH_UNSET;
+	bool asked = f->live->fold.totals.turns > 0;
 	enum th_code code;
 
 	if (f->live->fold.seq == 0) {
@@ -156,6 +172,8 @@ static enum th_code fold_event(void *ctx, const struct th_event *ev, const struc
 	}
 	f->head = *digest;
 	code = th_session_step(&f->live->fold, ev, &fx, err);
+	if (!code && !f->row->title.len)
+		code = recall_title(f->live, ev, asked, err);
 	if (!code && (f->live->fold.agent != f->live->speaks || ev->kind == TH_EV_SESSION_CREATED))
 		code = th_live_switch_agent(f->live, err);
 	if (!code && ev->kind == TH_EV_MODEL_REQUESTED)

@@ -14,33 +14,55 @@
 
 #define REUSE_MAX (64 * TH_KIB) /* a larger buffer is freed after its event */
 
-/* Of items that the title says whole nothing more is written.  False: out of memory. */
-static bool set_title(struct th_live *l, enum th_event_kind kind, const struct th_json *data,
-		      bool asked)
+/* `words`: those that are the title; empty: it has one, or the event has none. */
+static bool find_title(struct th_live *l, enum th_event_kind kind, const struct th_json *data,
+		       bool asked, struct th_buf *words)
 {
-	struct th_buf line, words;
-	bool good = true, has;
+	struct th_buf line;
+	bool good = true;
 
 	if (l->title)
 		return true;
 	th_buf_init_try(&line, TH_KIB);
-	th_buf_init_try(&words, TH_JSON_SIZE_MAX);
-	has = th_event_task(kind, data, asked, &words);
-	if (has) {
-		th_text_line(&line, th_buf_str(&words), TH_TITLE_MAX);
+	if (th_event_task(kind, data, asked, words)) {
+		th_text_line(&line, th_buf_str(words), TH_TITLE_MAX);
 		good = !line.no_memory && th_copy_text(th_buf_str(&line), &l->title);
 	}
-	if (good && has && l->driver->filling &&
-	    (kind == TH_EV_MESSAGE || !th_str_eq(th_buf_str(&words), th_buf_str(&line)))) {
+	th_buf_deinit(&line);
+	return good && !words->no_memory;
+}
+
+bool th_live_title(struct th_live *l, enum th_event_kind kind, const struct th_json *data,
+		   bool asked)
+{
+	struct th_buf words;
+	bool good;
+
+	th_buf_init_try(&words, TH_JSON_SIZE_MAX);
+	good = find_title(l, kind, data, asked, &words);
+	th_buf_deinit(&words);
+	return good;
+}
+
+/* Of items that the title says whole nothing more is written.  False: out of memory. */
+static bool set_title(struct th_live *l, enum th_event_kind kind, const struct th_json *data,
+		      bool asked)
+{
+	struct th_buf words;
+	bool good;
+
+	th_buf_init_try(&words, TH_JSON_SIZE_MAX);
+	good = find_title(l, kind, data, asked, &words);
+	if (good && words.len && l->driver->filling &&
+	    (kind == TH_EV_MESSAGE || !l->title ||
+	     !th_str_eq(th_buf_str(&words), th_str_of(l->title)))) {
 		struct th_arena *a = &l->driver->filling->arena;
 
 		l->pending.task =
 		    th_arena_str(a, th_utf8_cut(th_buf_str(&words), TH_TASK_TEXT_MAX));
 		good = l->pending.task.ptr != NULL;
 	}
-	good &= !words.no_memory;
 	th_buf_deinit(&words);
-	th_buf_deinit(&line);
 	return good;
 }
 

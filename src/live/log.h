@@ -30,6 +30,10 @@ struct th_log_ops {
  * from anywhere, so the observer hears of it later. */
 void th_live_no_memory(struct th_live *l);
 void th_live_dirty(struct th_live *l); /* the next flush looks at it */
+/* The first words are the title.  `asked`: the model was, before that event of the log.  False: out
+ * of memory. */
+TH_NODISCARD bool th_live_title(struct th_live *l, enum th_event_kind kind,
+				const struct th_json *data, bool asked);
 /*
  * Steps the fold with a new event.  If the fold accepts it, the event goes into
  * the transaction that is being filled and its effects are queued.  `data` is

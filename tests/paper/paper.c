@@ -40,6 +40,7 @@ static void log_free(struct paper_log *log)
 	paper_log_cut(log, 0);
 	free(log->list);
 	free(log->metadata);
+	free(log->title);
 	free(log);
 }
 
@@ -95,6 +96,8 @@ static void keep(struct paper *w, const struct th_append *a)
 	}
 	if (!log->metadata)
 		log->metadata = strndup(a->row->metadata.ptr, a->row->metadata.len);
+	free(log->title);
+	log->title = strndup(a->row->title.ptr ?: "", a->row->title.len);
 	for (size_t i = 0; i < a->event_count; i++) {
 		assert(a->events[i].seq == log->count + 1);
 		if (!w->forgetful)

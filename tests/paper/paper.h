@@ -33,7 +33,7 @@ struct paper_event {
 
 struct paper_log {
 	char id[TH_SESSION_ID_MAX + 1];
-	char *metadata;
+	char *metadata, *title; /* the row that is read again has no title, as of an older build */
 	struct paper_event *list; /* list[n].ev.seq is n + 1 */
 	size_t count, room;
 };

@@ -319,6 +319,28 @@ static void test_items_stand_in_the_order_in_which_they_are_read(void **unused)
 	paper_free(w);
 }
 
+/* The row of an older build has no title where the first words are items. */
+static void test_the_first_words_are_the_title(void **unused)
+{
+	static const char plain[] = "{\"name\":\"a\"}";
+	struct paper *w = begin(plain, NULL);
+	struct th_err err = { 0 };
+
+	(void)unused;
+	assert_int_equal(th_driver_items_add(w->driver, w->h,
+					     TH_STR("[" MESSAGE("first words") "]"), false, &err),
+			 TH_OK);
+	paper_settle(w);
+	assert_string_equal(w->log->title, "first words");
+	reopen(w, plain);
+	assert_int_equal(
+	    th_driver_items_add(w->driver, w->h, TH_STR("[" MESSAGE("second") "]"), false, &err),
+	    TH_OK);
+	paper_settle(w);
+	assert_string_equal(w->log->title, "first words");
+	paper_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +352,7 @@ int main(void)
 		cmocka_unit_test(test_what_compact_answers),
 		cmocka_unit_test(test_a_refused_input_keeps_no_answer),
 		cmocka_unit_test(test_items_stand_in_the_order_in_which_they_are_read),
+		cmocka_unit_test(test_the_first_words_are_the_title),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
