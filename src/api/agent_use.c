@@ -165,8 +165,11 @@ int th_api_agent_use(struct thole_agent *a, const struct th_config *config, stru
 int th_api_agent_policies(const struct thole_agent *a, struct thole_error *err)
 {
 	struct th_buf path TH_CLEANUP(th_buf_deinit) = TH_BUF_INIT(TH_NAME_NEAR_MAX);
-	/* Whoever begins a session may choose the computer, after the file was read. */
-	const struct th_policy_scope scope = { .tools = &a->def.tools, .other_computer = true };
+	/* Whoever begins a session may choose the computer, after the file was read, and a
+	 * server's clients have functions of their own, with which one begins and another not. */
+	const struct th_policy_scope scope = { .tools = &a->def.tools,
+					       .functions_later = !a->bare,
+					       .other_computer = true };
 	struct th_err why;
 	int code = TH_OK;
 

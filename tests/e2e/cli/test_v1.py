@@ -178,6 +178,16 @@ class Responses(Face):
         self.assertEqual(self.call("GET", "/v1/responses/" + one["id"], who="bob").status, 404)
         self.assertEqual(self.respond(status=400, input="x", previous_response_id="resp_none")["error"]["code"], "previous_response_not_found")
 
+    def test_a_policy_about_a_function_of_the_client(self):
+        """An agent's rule about it holds where a request brings it, and keeps nobody from asking without it."""
+        rules = "model: gpt-5.4\nrules:\n  - {tool: get_weather, decide: refuse}\nquarantine: [get_mail]\n"
+        self.serve_rules([{"if": {"tail": "Weather in Oslo?"}, "parts": [CALL]}, {"parts": [{"text": "So be it."}]}])
+        self.begin(agents=[("shy", rules)])
+        for body in ({"input": "Weather in Oslo?", "tools": [WEATHER]}, {"input": "Say so."}):
+            self.assertEqual(self.respond(model="shy", **body)["output"][-1]["content"][0]["text"], "So be it.")
+        made = self.good_call("POST", "/api/sessions", {"agent": "shy", "message": "Go."}, status=201)
+        self.wait_for(lambda: self.good_call("GET", "/api/sessions/" + made["session_id"])["state"] == "finished")
+
     def test_a_function_of_the_client(self):
         self.begin([CALL], [{"text": "It rains in Oslo."}])
         one = self.respond(input="Weather in Oslo?", tools=[WEATHER])
