@@ -26,7 +26,11 @@ static struct th_api_reserving **find(struct thole_runtime *rt, const char *name
 
 static void take_out(struct th_api_reserving *r)
 {
-	*find(r->rt, r->name) = r->next;
+	struct th_api_reserving **at = &r->rt->reserving;
+
+	while (*at != r) /* by itself: two of one name may be asked for */
+		at = &(*at)->next;
+	*at = r->next;
 	th_loop_defer(r->rt->loop, &r->rt->deliver); /* thole_runtime_run may end */
 }
 
