@@ -100,10 +100,10 @@ class Check(unittest.TestCase):
 
     def test_clients_beside_other_parts(self):
         status, lines = self.check("OK OK SKIP", clients=0)
-        self.assertEqual((status, lines[-1]), (0, "16 passed, 0 failed, 5 skipped"))
+        self.assertEqual((status, lines[-1]), (0, "17 passed, 0 failed, 5 skipped"))
         self.assertIn("ok    clients: openhands_sdk.py", " ".join(lines))
         status, lines = self.check("OK OK SKIP", clients=0, missing="it is not here")
-        self.assertEqual((status, lines[-1]), (0, "15 passed, 0 failed, 5 skipped"))
+        self.assertEqual((status, lines[-1]), (0, "16 passed, 0 failed, 5 skipped"))
         self.assertIn("clients: openresponses.py: skipped: it is not here", lines)
         status, lines = self.check("OK OK SKIP", clients=3)
         self.assertEqual((status, lines[-1]), (1, "14 passed, 1 failed, 5 skipped"))

@@ -41,7 +41,7 @@ class Runs(OnPostgres):
         processes = [self.start("store", "migrate") for _ in range(6)]
         for process in processes:
             self.assertEqual((process.communicate()[1], process.returncode), (b"", 0))
-        self.assertEqual(self.postgres.sql("SELECT version FROM thole.store"), "10")
+        self.assertEqual(self.postgres.sql("SELECT version FROM thole.store"), "11")
 
     def test_copied_there_and_back(self):
         self.env["THOLE_STORE"] = f"sqlite:{self.folder}/log.db"
