@@ -42,6 +42,8 @@ class Ended:
 
 
 class Standin:
+    live = []  # those that nobody has ended: a test may put another one in their place
+
     def __init__(self, folder, script, *options):
         self.folder = folder
         script.setdefault("name", "test")
@@ -54,6 +56,7 @@ class Standin:
         self.process = standins.Process(SHARED / "standin", [
             "--port", "0", "--port-file", port, "--script", folder / "script.json", "--record", self.record, "--seed", "1",
             "--fail-on-violation", *options], self.log)
+        self.live.append(self)
         deadline = time.monotonic() + 30
         while not port.exists():
             if self.process.poll() is not None or time.monotonic() > deadline:
@@ -65,6 +68,8 @@ class Standin:
         return [json.loads(line) for line in self.record.read_text().splitlines()] if self.record.exists() else []
 
     def end(self):
+        if self in self.live:
+            self.live.remove(self)
         if self.process.poll() is None:
             self.process.terminate()
         self.process.wait(30)
@@ -109,6 +114,8 @@ class House(unittest.TestCase):
             if self.violations:
                 self.assertEqual(bad, [], "the stand-in objects")
                 self.assertEqual(status, 0, (self.folder / "standin.log").read_text())
+        for replaced in list(Standin.live):
+            replaced.end()
         for name in names if self.leaves_executors else []:
             self.thole("computer", "-s", name, "end")
         if names:
