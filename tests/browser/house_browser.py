@@ -52,7 +52,10 @@ def main_of(folder):
     """The first process of that Chromium, in which its tabs are."""
     found = []
     for pid in browsers_of(folder):
-        words = pathlib.Path("/proc", str(pid), "cmdline").read_bytes()
+        try:
+            words = pathlib.Path("/proc", str(pid), "cmdline").read_bytes()
+        except OSError:
+            continue  # it has ended
         if b"--remote-debugging-pipe" in words and b"--type=" not in words and b"bwrap" not in words:
             found.append(pid)
     return found

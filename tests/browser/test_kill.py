@@ -85,6 +85,8 @@ class Kill(house_browser.Browsed):
         self.assertIn("Visit 1", str(first["output"]))
         self.assertIn("Visit 2", str(third["output"]))
 
+    leaves = True
+
     def left(self):
         """What stays of a computer that died, beside its folder."""
         return list(self.folder.rglob("*.d-profile"))
@@ -109,7 +111,7 @@ class Kill(house_browser.Browsed):
         self.serve([browser("snapshot")], say("Done."))
         self.end(self.start("run", "-a", self.agent("plain", "tools: [browser]\n"), "-m", "gpt-5.1", "-s", "k", "go"))
         os.kill(house_browser.main_of(self.folder)[0], signal.SIGKILL)
-        self.wait_for(self.left)
+        self.wait_for(self.left if self.leaves else lambda: not house_browser.main_of(self.folder))
         for pid in self.processes("exec", "--session", "k"):
             os.kill(pid, signal.SIGKILL)
         self.good("delete", "k")

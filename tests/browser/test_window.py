@@ -207,6 +207,7 @@ class Killed(test_kill.Kill):
 
     form = house_browser.WINDOW
     test_the_browser = None  # differs: test_it_ends
+    leaves = False  # the desktop has the profile, and goes with its executor
 
 
 if __name__ == "__main__":
