@@ -59,6 +59,8 @@ class Node:
         finally:
             connection.close()
 
+    patient_call = serving.Served.patient_call
+
     def good(self, method, path, body=None, status=200, **more):
         answer = self.call(method, path, body, **more)
         self.test.assertEqual(answer.status, status, answer.body)

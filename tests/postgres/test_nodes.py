@@ -245,7 +245,7 @@ class Nodes(WithNodes):
         self.serve_steps("until [ -e go ]; do sleep 0.05; done", turns=1)
         most, each = 4, 6
         nodes = [self.node(name, serve={"sessions_per_user": most}) for name in ("n1", "n2", "n3")]
-        begin = lambda node, name: node.call("POST", "/api/sessions", {"agent": "worker", "id": name, "message": "Go."})
+        begin = lambda node, name: node.patient_call("POST", "/api/sessions", {"agent": "worker", "id": name, "message": "Go."})
 
         def end(names):
             for name in names:
